@@ -1,0 +1,225 @@
+//! The names that things have, each as a type of its own, so that a ticket id is never
+//! passed where a session id is meant. Shapes are checked once, here, when a text arrives.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// Why a text is not the id that it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} must be {shape}")]
+pub struct IdError {
+    kind: &'static str,
+    shape: &'static str,
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $shape:literal, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+        #[serde(try_from = "String", into = "String")]
+        #[schema(value_type = String)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes the text if it has the shape of this id.
+            pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
+                let text = text.into();
+                let check: fn(&str) -> bool = $check;
+                if check(&text) {
+                    Ok(Self(text))
+                } else {
+                    Err(IdError { kind: $kind, shape: $shape })
+                }
+            }
+
+            /// The text as it is written.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0
+            }
+        }
+    };
+}
+
+/// `[A-Za-z0-9_-]{1,64}`: the shape of ids that also stand in codes and paths.
+fn plain_id(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// 1 to 64 bytes without control characters: names that people give and scanners never read.
+fn printable(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && !text.chars().any(char::is_control)
+}
+
+text_id!(
+    /// A museum or site: `[a-z0-9-]{1,32}`.
+    VenueId, "venue id", "1 to 32 of a-z, 0-9 and -",
+    |text| (1..=32).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+);
+text_id!(
+    /// The booking system's id of a ticket (its reservation id): `[A-Za-z0-9_-]{1,64}`.
+    TicketId, "ticket_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+text_id!(
+    /// A timed-entry slot: `[A-Za-z0-9_-]{1,64}`.
+    SessionId, "session_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+text_id!(
+    /// One door: `[A-Za-z0-9_-]{1,64}`.
+    GateId, "gate_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+text_id!(
+    /// An enrolled PDA or controller, named by the server: `[A-Za-z0-9_-]{1,64}`.
+    DeviceId, "device_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+text_id!(
+    /// A part of the venue that a ticket opens: `[A-Za-z0-9_-]{1,64}`.
+    Zone, "zone", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+text_id!(
+    /// What one admission is good for: `[A-Za-z0-9_-]{1,64}`; by default `entry`.
+    Checkpoint, "checkpoint", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+text_id!(
+    /// A booking order, as it stands on the visitor's confirmation: 1 to 64 bytes, no control
+    /// characters.
+    OrderNumber, "order_number", "1 to 64 bytes without control characters", printable
+);
+
+/// The number of a venue in G2 and G3 codes: unique on a server, 2 bytes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(transparent)]
+#[schema(value_type = u16)]
+pub struct VenueNumber(pub u16);
+
+/// Names one key of a venue within its role; never used twice.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(transparent)]
+#[schema(value_type = u8)]
+pub struct Kid(pub u8);
+
+/// The number of a ticket, 1 ..= 2^63 − 1, unique in its venue, derived by the server from the
+/// ticket id. A decimal string in JSON, since it can exceed 2^53.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(try_from = "String", into = "String")]
+#[schema(value_type = String, example = "81985529216486895")]
+pub struct TicketNumber(u64);
+
+impl TicketNumber {
+    /// Takes a number in 1 ..= 2^63 − 1.
+    pub fn new(number: u64) -> Option<Self> {
+        (1..=i64::MAX as u64).contains(&number).then_some(Self(number))
+    }
+
+    /// The number itself.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number as SQLite's and PostgreSQL's signed integer.
+    pub fn as_i64(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// Takes a number that a database gave back.
+    pub fn from_i64(number: i64) -> Option<Self> {
+        u64::try_from(number).ok().and_then(Self::new)
+    }
+}
+
+impl fmt::Display for TicketNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl TryFrom<String> for TicketNumber {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        let canonical = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        canonical
+            .then(|| text.parse().ok())
+            .flatten()
+            .and_then(Self::new)
+            .ok_or(IdError { kind: "ticket_number", shape: "a decimal string, 1 to 2^63-1" })
+    }
+}
+
+impl From<TicketNumber> for String {
+    fn from(number: TicketNumber) -> String {
+        number.0.to_string()
+    }
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+        )]
+        #[serde(transparent)]
+        #[schema(value_type = String, format = Uuid)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// A record's own id: UUIDv7, made on the device with the record and never again, so that a
+    /// repeated upload is known as such. Time order keeps the server's index warm.
+    RecordId
+);
+uuid_id!(
+    /// One journal's life on one machine: random, made with the journal.
+    LogId
+);
+
+impl RecordId {
+    /// A UUIDv7 from the record's time and ten random bytes.
+    pub fn at(ms: crate::time::EpochMillis, random: [u8; 10]) -> Self {
+        let ms = u64::try_from(ms.0).unwrap_or(0);
+        Self(uuid::Builder::from_unix_timestamp_millis(ms, &random).into_uuid())
+    }
+}

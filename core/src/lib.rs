@@ -1,0 +1,8 @@
+//! What a gate knows and decides: codes, whitelist, clock, verdict, device store, outbox and the
+//! types that travel between gate and server.
+//!
+//! Nothing here knows of HTTP servers, Android or screens, and nothing here reads a clock or
+//! makes a random number: both are passed in.
+
+pub mod ids;
+pub mod time;
