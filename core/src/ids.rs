@@ -195,7 +195,6 @@ macro_rules! uuid_id {
             Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
         )]
         #[serde(transparent)]
-        #[schema(value_type = String, format = Uuid)]
         pub struct $name(pub Uuid);
 
         impl fmt::Display for $name {
