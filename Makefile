@@ -1,0 +1,39 @@
+# What a person does with Stile's source. Each target sets the machine up first.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench setup build fmt lint deny
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+
+demo: ## show a day at two gates, network lost and found; KEEP=1 leaves it running
+	@scripts/setup.sh demo
+	@scripts/run.sh stile-demo $(if $(filter-out 0,$(KEEP)),--keep)
+
+test: ## run all tests
+	@scripts/setup.sh test
+	@scripts/test.sh
+
+bench: ## measure, and print each figure beside its limit
+	@scripts/setup.sh build
+	@scripts/run.sh stile-bench
+
+setup: ## install what is missing on a Debian or Ubuntu machine
+	@scripts/setup.sh
+
+build: ## build the programs for release
+	@scripts/setup.sh build
+	@scripts/with-rust.sh cargo build --workspace --bins --release --locked
+
+fmt: ## format the source
+	@scripts/setup.sh lint
+	@scripts/with-rust.sh cargo fmt --all
+
+lint: ## check formatting, and clippy without warnings
+	@scripts/setup.sh lint
+	@scripts/with-rust.sh cargo fmt --all --check
+	@scripts/with-rust.sh cargo clippy --workspace --all-targets --locked -- -D warnings
+
+deny: ## check licences and sources of dependencies
+	@scripts/setup.sh build
+	@scripts/deny.sh check licenses bans sources

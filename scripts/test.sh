@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Runs every test: the workspace's own, then the known answers against a second
+# implementation in Python.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+use_rust || fail "no Rust $(min_rust) or newer found; run: make setup"
+python=$(find_python) || fail "no python3 with the module cryptography found; run: make setup"
+cd "$root"
+
+say "building the programs and tests"
+cargo build --workspace --bins --locked
+cargo test --workspace --locked --no-fail-fast
+"$python" tests/vectors/check.py
+say "all tests passed, in $SECONDS s with the build"
