@@ -4,5 +4,7 @@
 //! Nothing here knows of HTTP servers, Android or screens, and nothing here reads a clock or
 //! makes a random number: both are passed in.
 
+pub mod codes;
 pub mod ids;
+pub mod keys;
 pub mod time;
