@@ -5,6 +5,9 @@
 //! makes a random number: both are passed in.
 
 pub mod codes;
+mod decimal;
 pub mod ids;
+pub mod key_manifest;
 pub mod keys;
+pub mod signed;
 pub mod time;
