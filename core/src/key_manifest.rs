@@ -308,20 +308,11 @@ fn usable_keys<R: Role>(
 
 /// A code's key, and whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeKey<'a> {
-    /// The own venue's.
-    Own(&'a CodeVerifyingKey),
+pub struct CodeKey<'a> {
+    /// What the code's signature is verified with.
+    pub verifying_key: &'a CodeVerifyingKey,
     /// A sister venue's: a genuine code of it is `wrong_venue`.
-    Sister(&'a CodeVerifyingKey, &'a VenueId),
-}
-
-impl<'a> CodeKey<'a> {
-    /// The key, whosever it is.
-    pub fn key(self) -> &'a CodeVerifyingKey {
-        match self {
-            Self::Own(key) | Self::Sister(key, _) => key,
-        }
-    }
+    pub is_sister: bool,
 }
 
 /// The manifest's keys that can verify something, ready for look-up.
@@ -330,7 +321,6 @@ pub struct KeyRing {
     venue: VenueNumber,
     list: BTreeMap<Kid, TimedKey<role::List>>,
     code: BTreeMap<(VenueNumber, Kid), TimedKey<role::Code>>,
-    names: BTreeMap<VenueNumber, VenueId>,
 }
 
 impl KeyRing {
@@ -346,10 +336,6 @@ impl KeyRing {
                     usable_keys(keys, KeyRole::Code).map(move |(kid, key)| ((number, kid), key))
                 })
                 .collect(),
-            names: manifest
-                .venues()
-                .map(|(id, number, _)| (number, id.clone()))
-                .collect(),
         }
     }
 
@@ -364,10 +350,10 @@ impl KeyRing {
             .code
             .get(&(venue, kid))
             .filter(|key| key.is_valid_at(issued_at))?;
-        if venue == self.venue {
-            return Some(CodeKey::Own(&key.key));
-        }
-        Some(CodeKey::Sister(&key.key, self.names.get(&venue)?))
+        Some(CodeKey {
+            verifying_key: &key.key,
+            is_sister: venue != self.venue,
+        })
     }
 
     /// The list key of a kid. When the statement was issued stands in the statement: verify it

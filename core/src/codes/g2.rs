@@ -6,7 +6,7 @@ use data_encoding::BASE32_NOPAD;
 use super::payload::{Payload, PayloadError, SIGNED_BYTES, SignedBytes, Version};
 use super::window::{CodeRules, Window, now_range, shifted};
 use super::{Format, Malformed};
-use crate::keys::{BadSignature, CodeSigningKey, CodeVerifyingKey};
+use crate::keys::{CodeSigningKey, CodeVerifyingKey};
 use crate::time::EpochMillis;
 
 const PREFIX: &str = "G2";
@@ -48,7 +48,8 @@ impl SignedCode {
     }
 
     /// Verifies the signature, strictly, over `"gate-code/v2\0" | payload`.
-    pub fn verify_signature(&self, key: &CodeVerifyingKey) -> Result<(), BadSignature> {
+    #[must_use]
+    pub fn verify_signature(&self, key: &CodeVerifyingKey) -> bool {
         self.signed.verify(key)
     }
 

@@ -7,7 +7,7 @@ use hmac::Mac;
 
 use super::payload::{Payload, PayloadError, SIGNED_BYTES, SignedBytes, Version};
 use super::{Format, Malformed};
-use crate::keys::{BadSignature, CodeSigningKey, CodeVerifyingKey, RotationKey};
+use crate::keys::{CodeSigningKey, CodeVerifyingKey, RotationKey};
 use crate::time::{EpochMillis, EpochSeconds};
 
 const PREFIX: &str = "G3";
@@ -85,7 +85,8 @@ impl RotatingCode {
     }
 
     /// Verifies the signature, strictly, over `"gate-code/v3\0" | payload`.
-    pub fn verify_signature(&self, key: &CodeVerifyingKey) -> Result<(), BadSignature> {
+    #[must_use]
+    pub fn verify_signature(&self, key: &CodeVerifyingKey) -> bool {
         self.signed.verify(key)
     }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::ids::{Kid, TicketNumber, VenueNumber};
-use crate::keys::{BadSignature, CodeSigningKey, CodeVerifyingKey, SIGNATURE_BYTES};
+use crate::keys::{CodeSigningKey, CodeVerifyingKey, SIGNATURE_BYTES};
 use crate::time::EpochSeconds;
 
 /// Length of the payload, in bytes.
@@ -99,9 +99,9 @@ pub struct Payload {
     /// Names the signing key in the venue's key manifest.
     pub kid: Kid,
     /// The venue that issued the code.
-    pub venue: VenueNumber,
+    pub venue_number: VenueNumber,
     /// The ticket, unique in its venue.
-    pub ticket: TicketNumber,
+    pub ticket_number: TicketNumber,
     /// Start of admission; used only when the ticket is in no list.
     pub not_before: EpochSeconds,
     /// Length of admission from `not_before`, in minutes.
@@ -120,7 +120,7 @@ pub struct Payload {
 
 impl Payload {
     /// `[from, until)` of admission, for a ticket that is in no list.
-    pub fn admission(&self) -> (EpochSeconds, EpochSeconds) {
+    pub fn admission_window(&self) -> (EpochSeconds, EpochSeconds) {
         let until = self
             .not_before
             .0
@@ -145,8 +145,8 @@ impl Payload {
             }
         };
         put(&[version.byte(), self.kid.0]);
-        put(&self.venue.0.to_be_bytes());
-        put(&self.ticket.get().to_be_bytes());
+        put(&self.venue_number.0.to_be_bytes());
+        put(&self.ticket_number.get().to_be_bytes());
         put(&time(self.not_before)?.to_be_bytes());
         put(&self.window_min.to_be_bytes());
         put(&time(self.issued_at)?.to_be_bytes());
@@ -185,8 +185,8 @@ impl Payload {
         let time = |bytes| EpochSeconds(i64::from(u32::from_be_bytes(bytes)));
         let payload = Self {
             kid: Kid(kid),
-            venue: VenueNumber(u16::from_be_bytes([n0, n1])),
-            ticket: TicketNumber::new(ticket).ok_or(PayloadError::TicketNumber)?,
+            venue_number: VenueNumber(u16::from_be_bytes([n0, n1])),
+            ticket_number: TicketNumber::new(ticket).ok_or(PayloadError::TicketNumber)?,
             not_before: time([b0, b1, b2, b3]),
             window_min: u16::from_be_bytes([w0, w1]),
             issued_at: time([i0, i1, i2, i3]),
@@ -255,7 +255,7 @@ impl SignedBytes {
     }
 
     /// Over the bytes as they came; the fields are not written again.
-    pub(super) fn verify(&self, key: &CodeVerifyingKey) -> Result<(), BadSignature> {
+    pub(super) fn verify(&self, key: &CodeVerifyingKey) -> bool {
         let (head, signature) = split(&self.bytes);
         key.verify(&message(self.version, head), signature)
     }

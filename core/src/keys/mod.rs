@@ -10,7 +10,7 @@ pub use secrets::{
     EmptyKey, IssuerSecret, NumberingSecret, RotationKey, SECRET_BYTES, SharedKey, TicketKey,
 };
 pub use signing::{
-    BadSignature, CodeSigningKey, CodeVerifyingKey, DeviceSigningKey, DeviceVerifyingKey, KeyError,
+    CodeSigningKey, CodeVerifyingKey, DeviceSigningKey, DeviceVerifyingKey, KeyError,
     ListSigningKey, ListVerifyingKey, PUBLIC_KEY_BYTES, Role, RootSigningKey, RootVerifyingKey,
     SIGNATURE_BYTES, SigningKey, VerifyingKey, role, root_fingerprint,
 };
