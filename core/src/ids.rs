@@ -73,7 +73,9 @@ macro_rules! text_id {
 /// `[A-Za-z0-9_-]{1,64}`: the shape of ids that also stand in codes and paths.
 fn plain_id(text: &str) -> bool {
     (1..=64).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// 1 to 64 bytes without control characters: names that people give and scanners never read.
@@ -145,7 +147,9 @@ pub struct TicketNumber(u64);
 impl TicketNumber {
     /// Takes a number in 1 ..= 2^63 − 1.
     pub fn new(number: u64) -> Option<Self> {
-        (1..=i64::MAX as u64).contains(&number).then_some(Self(number))
+        (1..=i64::MAX as u64)
+            .contains(&number)
+            .then_some(Self(number))
     }
 
     /// The number itself.
@@ -178,13 +182,61 @@ impl TryFrom<String> for TicketNumber {
             .then(|| text.parse().ok())
             .flatten()
             .and_then(Self::new)
-            .ok_or(IdError { kind: "ticket_number", shape: "a decimal string, 1 to 2^63-1" })
+            .ok_or(IdError {
+                kind: "ticket_number",
+                shape: "a decimal string, 1 to 2^63-1",
+            })
     }
 }
 
 impl From<TicketNumber> for String {
     fn from(number: TicketNumber) -> String {
         number.0.to_string()
+    }
+}
+
+/// The last four digits of a phone or document number: `0000` to `9999`, written with all four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schema(value_type = String, example = "5678")]
+pub struct LastFour(u16);
+
+impl LastFour {
+    /// Takes 0 to 9999.
+    pub fn new(digits: u16) -> Option<Self> {
+        (digits <= 9999).then_some(Self(digits))
+    }
+
+    /// Takes exactly four ASCII digits.
+    pub fn from_digits(text: &str) -> Option<Self> {
+        (text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| text.parse().ok())
+            .flatten()
+            .and_then(Self::new)
+    }
+
+    /// The digits as a number.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for LastFour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}", self.0)
+    }
+}
+
+impl TryFrom<String> for LastFour {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::from_digits(&text).ok_or("last_four is four digits")
+    }
+}
+
+impl From<LastFour> for String {
+    fn from(digits: LastFour) -> String {
+        digits.to_string()
     }
 }
 

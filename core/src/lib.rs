@@ -4,10 +4,19 @@
 //! Nothing here knows of HTTP servers, Android or screens, and nothing here reads a clock or
 //! makes a random number: both are passed in.
 
+pub mod admissions;
+pub mod clock;
 pub mod codes;
 mod decimal;
 pub mod ids;
 pub mod key_manifest;
 pub mod keys;
+pub mod policy;
+pub mod protocol;
+pub mod reason;
+pub mod record;
 pub mod signed;
+pub mod ticket;
 pub mod time;
+pub mod verdict;
+pub mod whitelist;

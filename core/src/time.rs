@@ -54,9 +54,7 @@ pub struct ServiceDayError;
 
 /// The venue's business date, `YYYY-MM-DD`. A name for a list and its records: whether a moment
 /// belongs to it is asked of the list's `[day_from, day_until)`, never of this text.
-#[derive(
-    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schema(value_type = String, example = "2026-10-01")]
 pub struct ServiceDay(String);
@@ -83,7 +81,11 @@ impl ServiceDay {
             1..=12 => 31,
             _ => return Err(ServiceDayError),
         };
-        if (1..=length).contains(&day) { Ok(Self(text)) } else { Err(ServiceDayError) }
+        if (1..=length).contains(&day) {
+            Ok(Self(text))
+        } else {
+            Err(ServiceDayError)
+        }
     }
 
     /// The date as it is written.

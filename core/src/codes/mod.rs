@@ -20,7 +20,7 @@ pub use cleanup::{MAX_CODE_BYTES, clean};
 pub use g2::SignedCode;
 pub use g3::{RotatingCode, TagVerdict};
 pub use opaque::{OpaqueCode, OpaqueShape, ShapeError};
-pub use payload::{LastFour, PAYLOAD_BYTES, Payload, PayloadError};
+pub use payload::{PAYLOAD_BYTES, Payload, PayloadError};
 pub use v1::V1Code;
 pub use window::{CodeRules, MAX_UNCERTAINTY_MS, Window};
 

@@ -1,9 +1,7 @@
 //! The 27 bytes that G2 and G3 codes sign, and the signature over them. The layout is
 //! code-formats' table; values outside it are refused both ways.
 
-use std::fmt;
-
-use crate::ids::{Kid, TicketNumber, VenueNumber};
+use crate::ids::{Kid, LastFour, TicketNumber, VenueNumber};
 use crate::keys::{CodeSigningKey, CodeVerifyingKey, SIGNATURE_BYTES};
 use crate::time::EpochSeconds;
 
@@ -63,34 +61,6 @@ pub enum PayloadError {
     /// A time that four bytes cannot say.
     #[error("its times are not 0 to 4294967295 epoch seconds")]
     Time,
-}
-
-/// The last four digits of a phone number, 0 ..= 9999; written with leading zeros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LastFour(u16);
-
-impl LastFour {
-    /// Takes 0 ..= 9999.
-    pub fn new(number: u16) -> Option<Self> {
-        (number <= 9999).then_some(Self(number))
-    }
-
-    /// Takes exactly four ASCII digits.
-    pub fn from_digits(text: &str) -> Option<Self> {
-        let four = text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
-        four.then(|| text.parse().ok()).flatten().map(Self)
-    }
-
-    /// The number itself.
-    pub fn get(self) -> u16 {
-        self.0
-    }
-}
-
-impl fmt::Display for LastFour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}", self.0)
-    }
 }
 
 /// What a G2 or G3 code says of its ticket.

@@ -1,0 +1,144 @@
+//! What a venue may decide for itself, with the defaults for gates with and without staff.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::codes::{CodeRules, Format, OpaqueShape};
+use crate::ids::Zone;
+use crate::ticket::Gate;
+
+/// A staffed gate admits by a list this long past its `not_after`, in seconds: half a day, so
+/// that a weekend morning starts while somebody is called.
+pub const STALE_ADMIT_STAFFED_S: u32 = 12 * 3600;
+
+/// Whether a gate admits or refuses where the rules leave it to the venue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Leave {
+    /// Let in, marked.
+    Admit,
+    /// Keep shut.
+    Refuse,
+}
+
+/// What a gate does with a v1 code that was signed with the shared key, when nobody can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum V1SharedOffline {
+    /// Refuse as `unverifiable_offline`.
+    UnverifiableOffline,
+    /// Admit if its id is listed and its text has not expired, marked `unverified`.
+    ListedMatch,
+}
+
+/// How v1 codes of the venue are signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum V1Key {
+    /// A key per ticket, derived on the server and sent in the list.
+    #[default]
+    Derived,
+    /// One key of the booking system's, over the full phone number; gates never get it.
+    Shared,
+}
+
+/// What a gate may decide without server or hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Everything, marked `isolated`.
+    #[default]
+    Lenient,
+    /// Nothing: refuse as `isolated`.
+    Strict,
+}
+
+/// The part of the policy that differs between gates with and without staff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GatePolicy {
+    /// A verified G2 code whose ticket is in no list.
+    pub unlisted: Leave,
+    /// Zones that such a code may enter; empty means any.
+    #[serde(default)]
+    pub unlisted_zones: Vec<Zone>,
+    /// A v1 code of the shared key, when nobody can be asked.
+    pub v1_shared_offline: V1SharedOffline,
+    /// Seconds past the list's `not_after` for which it still admits; 0 refuses at once.
+    pub whitelist_stale_admit_s: u32,
+    /// A plausible but unanchored clock.
+    pub clock_unanchored: Leave,
+    /// Cut off from server and hub.
+    #[serde(default)]
+    pub isolation: Isolation,
+}
+
+impl GatePolicy {
+    /// The defaults where a guard stands at the gate.
+    pub fn staffed() -> Self {
+        Self {
+            unlisted: Leave::Admit,
+            unlisted_zones: Vec::new(),
+            v1_shared_offline: V1SharedOffline::ListedMatch,
+            whitelist_stale_admit_s: STALE_ADMIT_STAFFED_S,
+            clock_unanchored: Leave::Admit,
+            isolation: Isolation::Lenient,
+        }
+    }
+
+    /// The defaults where nobody does.
+    pub fn unattended() -> Self {
+        Self {
+            unlisted: Leave::Refuse,
+            v1_shared_offline: V1SharedOffline::UnverifiableOffline,
+            whitelist_stale_admit_s: 0,
+            ..Self::staffed()
+        }
+    }
+}
+
+/// A venue's policy, as it travels to its gates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Policy {
+    /// The formats that the venue takes. To take v1, G2 or opaque codes beside G3 gives away
+    /// G3's protection against screenshots.
+    pub formats: Vec<Format>,
+    /// The shapes of the venue's opaque codes.
+    #[serde(default)]
+    pub opaque_shapes: Vec<OpaqueShape>,
+    /// Leeway and longest life of codes.
+    #[serde(default)]
+    pub codes: CodeRules,
+    /// How v1 codes are signed.
+    #[serde(default)]
+    pub v1_key: V1Key,
+    /// Gates with staff.
+    #[serde(default = "GatePolicy::staffed")]
+    pub staffed: GatePolicy,
+    /// Gates without.
+    #[serde(default = "GatePolicy::unattended")]
+    pub unattended: GatePolicy,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            formats: vec![Format::V1, Format::G2, Format::G3],
+            opaque_shapes: Vec::new(),
+            codes: CodeRules::default(),
+            v1_key: V1Key::default(),
+            staffed: GatePolicy::staffed(),
+            unattended: GatePolicy::unattended(),
+        }
+    }
+}
+
+impl Policy {
+    /// The part that holds at this gate.
+    pub fn at(&self, gate: &Gate) -> &GatePolicy {
+        if gate.unattended {
+            &self.unattended
+        } else {
+            &self.staffed
+        }
+    }
+}

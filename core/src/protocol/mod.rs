@@ -1,0 +1,22 @@
+//! What travels between gate, server and booking back end: JSON bodies with their OpenAPI
+//! schemas. The types stand here once; server and gates share them.
+
+mod backend;
+mod enrolment;
+mod enrolment_text;
+mod problem;
+mod records;
+mod whitelist;
+
+pub use backend::*;
+pub use enrolment::*;
+pub use enrolment_text::{EnrolmentText, EnrolmentTextError};
+pub use problem::{Code, Problem};
+pub use records::*;
+pub use whitelist::*;
+
+/// Every answer's header with the server's time, epoch ms in decimal.
+pub const TIME_HEADER: &str = "stile-time";
+/// Every answer's header with the server's generation: UTC seconds at which its data was last
+/// put back from a backup, 0 at first.
+pub const GENERATION_HEADER: &str = "stile-generation";

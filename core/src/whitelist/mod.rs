@@ -1,0 +1,9 @@
+//! A venue's tickets for one service day, as server and gate agree on them to the byte: the rows,
+//! their digest, the file that a gate holds them in, and how a new one takes its place.
+
+mod digest;
+
+mod row;
+
+pub use digest::{BUCKETS, BucketDigest, ListDigest, bucket_of, hex, leaf};
+pub use row::{MAX_ROW_BYTES, RowError, decode, encode};
