@@ -2,8 +2,10 @@
 //! their digest, the file that a gate holds them in, and how a new one takes its place.
 
 mod digest;
+mod file;
 
 mod row;
 
 pub use digest::{BUCKETS, BucketDigest, ListDigest, bucket_of, hex, leaf};
+pub use file::{HeldList, ListBuilder, ListError, list_path};
 pub use row::{MAX_ROW_BYTES, RowError, decode, encode};
