@@ -8,7 +8,6 @@ pub mod admissions;
 pub mod clock;
 pub mod codes;
 mod decimal;
-mod decimal;
 pub mod ids;
 pub mod key_manifest;
 pub mod keys;
