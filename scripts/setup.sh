@@ -204,14 +204,15 @@ set_up_rust() {
     [ -z "$found" ] || say "the Rust on PATH is $found; Stile needs $(min_rust) or newer"
     if can_be_root; then
         if has_apt && ! has_downloader && ! rustup_bin >/dev/null; then packages+=(curl); fi
-    elif [ ${#packages[@]} -gt 0 ] && read -r -a rust < <(debian_rust); then
-        packages+=("${rust[@]}") # one message with all that is missing, not two in a row
+    elif [ ${#packages[@]} -gt 0 ]; then # one message with all that is missing, not two in a row
+        if read -r -a rust < <(debian_rust); then packages+=("${rust[@]}"); elif ! has_downloader; then packages+=(curl); fi
     fi
     install_packages "${packages[@]}"
     { add_toolchain || install_rustup; } && use_rust && return
     say "rustup is not to be had from here; looking for Debian's Rust"
     if has_apt && can_be_root && ! debian_rust >/dev/null; then refresh_lists; fi
     read -r -a rust < <(debian_rust) || no_rust "$found"
+    can_be_root || say "without root: install Rust $(min_rust) or newer from https://rustup.rs, or put one on PATH"
     install_packages "${rust[@]}"
     use_rust || no_rust "$found"
 }
