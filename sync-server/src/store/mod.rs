@@ -1,0 +1,293 @@
+//! What the server keeps, behind one trait in the words of the domain, so that SQLite and
+//! PostgreSQL mean the same by it. Rules that need no storage (the fold, the digest, cursors,
+//! keys) live outside and are called by the engines or above them.
+//!
+//! What every engine promises:
+//! - **Atomic.** Each method is one transaction: all of it is there or none, also after a crash.
+//!   A method that answered is durable.
+//! - **Isolated.** Methods that run at the same time have the effect of some order, one after the
+//!   other. Reading methods see one moment.
+//! - **Idempotent by natural id.** Saying the same again changes nothing and says so.
+//! - **Per venue.** No method reads or writes another venue's rows than those it is asked for.
+//!
+//! Times come from the caller; an engine reads no clock. The suite in `tests/store_conformance`
+//! holds every engine to this.
+
+mod types;
+
+use async_trait::async_trait;
+use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueId, VenueNumber};
+use stile_core::policy::Policy;
+use stile_core::ticket::{CancelCause, Gate, Session};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
+
+pub use types::*;
+
+/// Why the store did not do what it was asked. Says nothing of what was stored: the method had no
+/// effect.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is one of that name already.
+    #[error("there is already such a {0}")]
+    Exists(&'static str),
+    /// There is none of that name.
+    #[error("there is no such {0}")]
+    Missing(&'static str),
+    /// The disk is full.
+    #[error("the disk is full")]
+    Full,
+    /// What is stored cannot be read.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
+    /// The store is being closed.
+    #[error("the store is closed")]
+    Closed,
+    /// It cannot be reached or does not answer now; asking again later may help.
+    #[error("the store does not answer: {0}")]
+    Unavailable(String),
+}
+
+/// What a storing method answers.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// See the module's promises. `venue` is always a number that [`Store::venue`] gave; for another
+/// one, methods find nothing or answer [`StoreError::Missing`].
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// What holds for the whole server.
+    async fn facts(&self) -> Result<Facts>;
+
+    /// Keeps what a later start checks its master key against. Kept once: a second call is
+    /// [`StoreError::Exists`].
+    async fn keep_vault_check(&self, sealed: &[u8]) -> Result<()>;
+
+    /// Commits something small, and so finds out whether storing works now.
+    async fn probe(&self) -> Result<()>;
+
+    /// Finishes what was handed over, then refuses everything with [`StoreError::Closed`].
+    async fn close(&self);
+
+    // Venues
+
+    /// Adds a venue with its secrets, and gives it the lowest number that was never given.
+    /// [`StoreError::Exists`] if the id is taken.
+    async fn create_venue(&self, venue: NewVenue) -> Result<VenueNumber>;
+
+    /// The venue of an id.
+    async fn venue(&self, id: &VenueId) -> Result<Option<Venue>>;
+
+    /// All venues, by number.
+    async fn venues(&self) -> Result<Vec<Venue>>;
+
+    /// The venue's sealed secrets, in no order.
+    async fn secrets(&self, venue: VenueNumber) -> Result<Vec<SealedSecret>>;
+
+    /// Replaces the policy. Gives all lists of the venue their next version, unless it is the
+    /// same policy.
+    async fn set_policy(&self, venue: VenueNumber, policy: &Policy) -> Result<Change>;
+
+    /// The newest key manifest, if one was ever kept.
+    async fn key_manifest(&self, venue: VenueNumber) -> Result<Option<StoredKeyManifest>>;
+
+    /// Keeps a key manifest if its version is the newest kept one's plus 1 (1 at first), and says
+    /// whether it was. Of two that are offered at once, one is kept.
+    async fn keep_key_manifest(
+        &self,
+        venue: VenueNumber,
+        manifest: StoredKeyManifest,
+    ) -> Result<bool>;
+
+    // API keys
+
+    /// Adds an API key. [`StoreError::Missing`] if it names a venue that is not there.
+    async fn add_api_key(&self, key: NewApiKey) -> Result<ApiKeyId>;
+
+    /// The API key whose text has this hash, revoked and expired ones included.
+    async fn api_key(&self, hash: &[u8; 32]) -> Result<Option<ApiKey>>;
+
+    /// All API keys, oldest first.
+    async fn api_keys(&self) -> Result<Vec<ApiKey>>;
+
+    /// Revokes an API key; one that is revoked already keeps its time. Says whether there is one.
+    async fn revoke_api_key(&self, id: ApiKeyId, at: EpochMillis) -> Result<bool>;
+
+    // Gates and sessions
+
+    /// Puts a gate. Unless it is the same, all lists of the venue get their next version.
+    async fn put_gate(&self, venue: VenueNumber, gate: &Gate) -> Result<Change>;
+
+    /// The venue's gates, by id.
+    async fn gates(&self, venue: VenueNumber) -> Result<Vec<Gate>>;
+
+    /// Puts a session. Unless it is the same, in the same transaction:
+    /// - its day's list, and any day's list that it left or whose tombstones point to it, gets its
+    ///   next version and bounds; a day that loses its last session keeps its last bounds;
+    /// - where its day changed, its tickets go along, leaving tombstones;
+    /// - where its `reentry` changed, the standings of its tickets' admissions are settled anew.
+    async fn put_session(
+        &self,
+        venue: VenueNumber,
+        session: &Session,
+        now: EpochMillis,
+    ) -> Result<Change>;
+
+    /// The session of an id.
+    async fn session(&self, venue: VenueNumber, id: &SessionId) -> Result<Option<Session>>;
+
+    /// The venue's sessions, of one day if one is given, by start and id.
+    async fn sessions(
+        &self,
+        venue: VenueNumber,
+        day: Option<&ServiceDay>,
+    ) -> Result<Vec<Session>>;
+
+    // Tickets
+
+    /// Puts tickets, in the order given; what becomes of each is answered in the same order. A
+    /// refused one leaves no trace, the others go in. In the same transaction:
+    /// - a ticket that changes gets the next version of its day's list, one for the whole call;
+    ///   one that does not change changes nothing;
+    /// - status and cause change only where the line states a status; a new ticket without one is
+    ///   `valid`;
+    /// - a ticket that goes to another day leaves a `Moved` tombstone in the list it leaves, and
+    ///   takes the place of its own tombstone where it comes to one; older tombstones follow it;
+    /// - records that were quarantined because the ticket was unknown are accepted, with new
+    ///   positions and their old `received_at`;
+    /// - where `admits` or the session changed, standings of its admissions are settled anew.
+    async fn upsert_tickets(
+        &self,
+        venue: VenueNumber,
+        lines: Vec<TicketUpsert>,
+        now: EpochMillis,
+    ) -> Result<Vec<Upserted>>;
+
+    /// Each of these tickets with its session, in the order asked; `None` where there is none.
+    async fn tickets(
+        &self,
+        venue: VenueNumber,
+        numbers: &[TicketNumber],
+    ) -> Result<Vec<Option<TicketInSession>>>;
+
+    /// Cancels a ticket, or changes the cause of a cancelled one. The list as in
+    /// [`Store::upsert_tickets`]. Answers the ticket as it is now, `None` where there is none.
+    async fn cancel_ticket(
+        &self,
+        venue: VenueNumber,
+        number: TicketNumber,
+        cause: CancelCause,
+    ) -> Result<Option<TicketInSession>>;
+
+    // Lists
+
+    /// The days that a gate should hold at `now`: those whose `[day_from, day_until)` holds it,
+    /// the last one that ended at `ended_since` or later, and the first that has not begun; in the
+    /// order of `day_from`. A day is there once it has had a session.
+    async fn held_days(
+        &self,
+        venue: VenueNumber,
+        now: EpochSeconds,
+        ended_since: EpochSeconds,
+    ) -> Result<Vec<ServiceDay>>;
+
+    /// One moment of a day's list, to be read piece by piece; `None` if there is no such day.
+    /// Whoever has read a version has missed no change of that version or a lower one.
+    async fn list(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+    ) -> Result<Option<Box<dyn ListSnapshot>>>;
+
+    // Devices
+
+    /// Adds an invitation to enrol. [`StoreError::Missing`] if it names a gate that is not there.
+    async fn add_enrolment(&self, venue: VenueNumber, enrolment: NewEnrolment) -> Result<()>;
+
+    /// Enrols a device by its token. The first key that comes before the token's end has it; the
+    /// same key may come again until then and gets the same device. [`EnrolOutcome::Taken`] and
+    /// the like change nothing.
+    async fn enrol(
+        &self,
+        venue: VenueNumber,
+        claim: EnrolmentClaim,
+    ) -> Result<EnrolOutcome>;
+
+    /// The device whose bearer has this hash.
+    async fn device(&self, venue: VenueNumber, bearer_hash: &[u8; 32]) -> Result<Option<Device>>;
+
+    // Records
+
+    /// Files a device's records, in the order given. What becomes of each is answered in the same
+    /// order, and how far each of the logs is there. In one transaction:
+    ///
+    /// The first of these that applies settles a record:
+    /// 1. it is `foreign`: quarantined, and occupies neither its id nor its place;
+    /// 2. its id is stored with the same hash: what became of it then (`Replayed`, or
+    ///    `Quarantined` with its cause), and nothing changes;
+    /// 3. its id is stored with another hash: `Quarantined(IdTaken)`;
+    /// 4. its place (device, log, sequence) is stored with another id:
+    ///    `Quarantined(SequenceTaken)`;
+    /// 5. it admits a ticket that is not there (in any list, deleted ones included):
+    ///    `Quarantined(UnknownTicket)`;
+    /// 6. otherwise `Accepted`: it gets the next position.
+    ///
+    /// Quarantined records are kept by (id, hash), as often as they come once, and count nowhere.
+    /// Those of 2, 5 and 6 occupy their place; so do those of 3.
+    ///
+    /// After the last record, the standings of all entries of the (ticket, day, checkpoint)s that
+    /// were moved are settled by [`crate::admissions::settle`], and a conflict is open for each
+    /// that has a loser and for no other. A check-in's answer carries its standing as of then.
+    async fn file_records(
+        &self,
+        venue: VenueNumber,
+        batch: FilingBatch,
+        now: EpochMillis,
+    ) -> Result<FilingOutcome>;
+
+    /// At most `limit` records of a stream behind a position (0 at first), in ascending order.
+    /// Positions are given so that whoever has read up to one has missed nothing below it,
+    /// whatever was being written meanwhile.
+    async fn pull(
+        &self,
+        venue: VenueNumber,
+        stream: LogStream,
+        after: Position,
+        limit: u32,
+    ) -> Result<Page>;
+
+    /// At most `limit` open conflicts, newest first, each with its admissions in the order of the
+    /// rule.
+    async fn conflicts(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Conflict>>;
+
+    /// The quarantined records, oldest first, at most `limit`, without those since accepted.
+    async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>>;
+
+    /// The stored bytes of an accepted record.
+    async fn record(&self, venue: VenueNumber, id: RecordId) -> Result<Option<Vec<u8>>>;
+}
+
+/// One moment of one day's list. Nothing that is written later shows in it.
+#[async_trait]
+pub trait ListSnapshot: Send {
+    /// What holds for the list as a whole.
+    fn state(&self) -> &ListState;
+
+    /// What travels beside the rows.
+    async fn settings(&mut self) -> Result<stile_core::protocol::Settings>;
+
+    /// The buckets, ascending, that hold a row whose last change is later than `version`; all
+    /// buckets that hold a row for 0.
+    async fn buckets_changed_since(&mut self, version: u64) -> Result<Vec<u8>>;
+
+    /// All rows of a bucket, tombstones included, in no order.
+    async fn bucket(&mut self, bucket: u8) -> Result<Vec<ListRow>>;
+
+    /// The next `limit` rows in the order of their numbers, tombstones included.
+    async fn rows_after(
+        &mut self,
+        after: Option<TicketNumber>,
+        limit: u32,
+    ) -> Result<Vec<ListRow>>;
+
+    /// Rows, tombstones included.
+    async fn count(&mut self) -> Result<u64>;
+}
