@@ -137,14 +137,37 @@ impl From<Reason> for Refusal {
     }
 }
 
+/// The last of the rows that verify a code.
+const WRONG_VENUE_ROW: u8 = 5;
+
 type Row<'a> = fn(&mut Judge<'a>) -> Result<(), Refusal>;
 
+/// A verdict, and whether the code is genuine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether the code is a verified one of this venue, or a look-up that was found: only then
+    /// does anything that it says count, in records, at exits and on screens.
+    pub genuine: bool,
+}
+
 /// Decides.
-pub fn verdict(question: &Question<'_>) -> Verdict {
+pub fn verdict(question: &Question<'_>) -> Judged {
     let mut judge = Judge::new(question);
-    match judge.run(|_| ()) {
+    let judged = judge.run(|_| ());
+    let verified = match (question.gate.direction, &judged) {
+        (_, Err((row, _))) => *row > WRONG_VENUE_ROW,
+        (Direction::In, Ok(())) => true,
+        (Direction::Out, Ok(())) => judge.verified().is_ok(),
+    };
+    let verdict = match judged {
         Ok(()) => Verdict::Admit(judge.admission()),
         Err((_, refusal)) => Verdict::Refuse(refusal),
+    };
+    Judged {
+        verdict,
+        genuine: verified && judge.is_known(),
     }
 }
 
@@ -214,6 +237,20 @@ impl<'a> Judge<'a> {
             passed(number);
         }
         Ok(())
+    }
+
+    /// The rows that verify a code, for an exit that has not tried them.
+    fn verified(&mut self) -> Result<(), Refusal> {
+        self.unknown_key()?;
+        self.bad_signature()?;
+        self.wrong_venue()
+    }
+
+    /// Whether there is anything that a verified code could speak of: codes without a signature
+    /// of their own say nothing unless they are listed.
+    fn is_known(&self) -> bool {
+        let signed = matches!(self.question.code, Some(Code::G2(_) | Code::G3(_)));
+        signed || self.question.listed.is_some()
     }
 
     fn admission(&self) -> Admission {

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{PulledRecord, RecordStanding};
+use super::{Problem, PulledRecord, RecordStanding};
 use crate::codes::Format;
 use crate::ids::{
     Checkpoint, GateId, LastFour, OrderNumber, RecordId, SessionId, TicketId, TicketNumber, Zone,
 };
-use crate::ticket::{CancelCause, Direction, Reentry, SessionStatus, TicketStatus};
+use crate::ticket::{CancelCause, Direction, Gate, Reentry, Session, SessionStatus, TicketStatus};
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 /// A point in time as a booking system has it: epoch seconds, RFC 3339 with an offset, or a local
@@ -215,4 +215,49 @@ pub struct ConflictAdmission {
     pub persons: u8,
     /// Whether it fitted.
     pub standing: RecordStanding,
+}
+
+/// The last line of `GET /v1/records` and `GET /v1/check-ins` as lines of JSON, after one
+/// [`PulledRecord`] per line; an answer without it was cut off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PulledEnd {
+    /// Where the next piece starts.
+    pub cursor: String,
+    /// Whether there is more already.
+    pub more: bool,
+}
+
+/// `GET /v1/sessions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Sessions {
+    /// In the order of their start.
+    pub sessions: Vec<Session>,
+}
+
+/// `GET /v1/gates`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Gates {
+    /// In the order of their ids.
+    pub gates: Vec<Gate>,
+}
+
+/// The problem document of a ticket file that was not read to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileRefused {
+    /// What is wrong with it.
+    #[serde(flatten)]
+    pub problem: Problem,
+    /// Lines before the fault that went in and stay; sending the whole file again is safe.
+    pub accepted: u64,
+}
+
+/// The problem document of a cursor that was given before the server's data was put back from a
+/// backup (`cursor_restarted`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CursorRestarted {
+    /// What happened.
+    #[serde(flatten)]
+    pub problem: Problem,
+    /// Where to start anew.
+    pub cursor: String,
 }

@@ -87,10 +87,15 @@ pub fn list_path(folder: &Path, day: &ServiceDay) -> PathBuf {
 
 /// Reads and verifies the manifest of a list.
 pub(crate) fn open_manifest(signed: &Signed, keys: &KeyRing) -> Result<ListManifest, ListError> {
-    let key = keys.list_key(signed.kid).ok_or(ListError::UnknownKey(signed.kid.0))?;
+    let key = keys
+        .list_key(signed.kid)
+        .ok_or(ListError::UnknownKey(signed.kid.0))?;
     let payload = signed.verify(&Domain::WHITELIST, &key.key)?;
-    let manifest: ListManifest = serde_json::from_slice(&payload)
-        .map_err(|source| ListError::Json { what: "manifest", source })?;
+    let manifest: ListManifest =
+        serde_json::from_slice(&payload).map_err(|source| ListError::Json {
+            what: "manifest",
+            source,
+        })?;
     if !key.is_valid_at(manifest.issued_at.seconds()) {
         return Err(ListError::UnknownKey(signed.kid.0));
     }
@@ -124,10 +129,19 @@ impl ListBuilder {
         connection.execute_batch(SCHEMA)?;
         connection.pragma_update(None, "user_version", LAYOUT)?;
         connection.execute_batch("BEGIN")?;
-        let text = serde_json::to_string(head)
-            .map_err(|source| ListError::Json { what: "head", source })?;
+        let text = serde_json::to_string(head).map_err(|source| ListError::Json {
+            what: "head",
+            source,
+        })?;
         connection.execute("INSERT INTO list (head) VALUES (?1)", [text])?;
-        Ok(Self { connection, manifest, digest: ListDigest::default(), last: 0, building, place })
+        Ok(Self {
+            connection,
+            manifest,
+            digest: ListDigest::default(),
+            last: 0,
+            building,
+            place,
+        })
     }
 
     /// Takes a page of rows.
@@ -139,7 +153,9 @@ impl ListBuilder {
                 return Err(ListError::Base64(place));
             }
             bytes.clear();
-            STANDARD.decode_vec(row, &mut bytes).map_err(|_| ListError::Base64(place))?;
+            STANDARD
+                .decode_vec(row, &mut bytes)
+                .map_err(|_| ListError::Base64(place))?;
             self.add_row(&bytes)?;
         }
         Ok(())
@@ -167,9 +183,17 @@ impl ListBuilder {
 
     /// Checks the rows against the manifest and puts the list in the place of the one before.
     pub fn finish(self, keys: &KeyRing) -> Result<HeldList, ListError> {
-        let Self { connection, manifest, digest, building, place, .. } = self;
+        let Self {
+            connection,
+            manifest,
+            digest,
+            building,
+            place,
+            ..
+        } = self;
         check_digest(digest, &manifest)?;
-        connection.execute_batch("CREATE UNIQUE INDEX ticket_by_id ON ticket (ticket_id); COMMIT")?;
+        connection
+            .execute_batch("CREATE UNIQUE INDEX ticket_by_id ON ticket (ticket_id); COMMIT")?;
         connection.close().map_err(|(_, error)| error)?;
         File::open(&building)?.sync_all()?;
         fs::rename(&building, &place)?;
@@ -192,13 +216,18 @@ fn read_settings(head: &ListHead, manifest: &ListManifest) -> Result<Settings, L
     if hex(&digest) != manifest.settings_digest {
         return Err(ListError::Settings);
     }
-    serde_json::from_str(&head.settings)
-        .map_err(|source| ListError::Json { what: "settings", source })
+    serde_json::from_str(&head.settings).map_err(|source| ListError::Json {
+        what: "settings",
+        source,
+    })
 }
 
 fn check_digest(digest: ListDigest, manifest: &ListManifest) -> Result<(), ListError> {
     let have = digest.count();
-    let differ = ListError::Digest { have, want: manifest.count };
+    let differ = ListError::Digest {
+        have,
+        want: manifest.count,
+    };
     if have != manifest.count || hex(&digest.finish()) != manifest.digest {
         return Err(differ);
     }
@@ -223,7 +252,10 @@ impl HeldList {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let number = TicketNumber::from_i64(row.get(0)?).ok_or(ListError::Layout)?;
-            digest.add(number, row.get_ref(1)?.as_blob().map_err(|_| ListError::Layout)?);
+            digest.add(
+                number,
+                row.get_ref(1)?.as_blob().map_err(|_| ListError::Layout)?,
+            );
         }
         drop(rows);
         drop(statement);
@@ -241,8 +273,10 @@ impl HeldList {
             return Err(ListError::Layout);
         }
         let head: String = connection.query_row("SELECT head FROM list", [], |row| row.get(0))?;
-        let head: ListHead = serde_json::from_str(&head)
-            .map_err(|source| ListError::Json { what: "head", source })?;
+        let head: ListHead = serde_json::from_str(&head).map_err(|source| ListError::Json {
+            what: "head",
+            source,
+        })?;
         let manifest = open_manifest(&head.manifest, keys)?;
         let settings = read_settings(&head, &manifest)?;
         let sessions = settings.sessions.iter().enumerate();
@@ -254,7 +288,9 @@ impl HeldList {
                 day_until: manifest.day_until,
                 not_after: manifest.not_after,
             },
-            sessions: sessions.map(|(at, session)| (session.session_id.clone(), at)).collect(),
+            sessions: sessions
+                .map(|(at, session)| (session.session_id.clone(), at))
+                .collect(),
             settings,
             manifest,
         })
@@ -277,17 +313,25 @@ impl HeldList {
 
     /// A session of the day.
     pub fn session(&self, id: &SessionId) -> Option<&Session> {
-        self.sessions.get(id).and_then(|at| self.settings.sessions.get(*at))
+        self.sessions
+            .get(id)
+            .and_then(|at| self.settings.sessions.get(*at))
     }
 
     /// The ticket of a number.
     pub fn by_number(&self, number: TicketNumber) -> Result<Option<Ticket>, ListError> {
-        self.one("SELECT row FROM ticket WHERE number = ?1", params![number.as_i64()])
+        self.one(
+            "SELECT row FROM ticket WHERE number = ?1",
+            params![number.as_i64()],
+        )
     }
 
     /// The ticket of an id.
     pub fn by_id(&self, id: &TicketId) -> Result<Option<Ticket>, ListError> {
-        self.one("SELECT row FROM ticket WHERE ticket_id = ?1", params![id.as_str()])
+        self.one(
+            "SELECT row FROM ticket WHERE ticket_id = ?1",
+            params![id.as_str()],
+        )
     }
 
     /// The tickets behind an opaque code.
@@ -305,7 +349,10 @@ impl HeldList {
 
     fn one(&self, sql: &str, id: &[&dyn rusqlite::ToSql]) -> Result<Option<Ticket>, ListError> {
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row(id, |row| Ok(read_row(row))).optional()?.transpose()
+        statement
+            .query_row(id, |row| Ok(read_row(row)))
+            .optional()?
+            .transpose()
     }
 }
 

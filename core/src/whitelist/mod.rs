@@ -7,5 +7,6 @@ mod file;
 mod row;
 
 pub use digest::{BUCKETS, BucketDigest, ListDigest, bucket_of, hex, leaf};
+pub(crate) use file::open_manifest;
 pub use file::{HeldList, ListBuilder, ListError, list_path};
 pub use row::{MAX_ROW_BYTES, RowError, decode, encode};

@@ -1,0 +1,286 @@
+//! How lists come in: which are wanted, how one is taken while the gate goes on, and when an old
+//! one goes.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Device, Door, IdentityError};
+use crate::journal::JournalError;
+use crate::key_manifest::{KeyRing, ManifestError};
+use crate::protocol::{ListEnd, ListHead, ListManifest, ListPage, Lists};
+use crate::time::{EpochMillis, ServiceDay};
+use crate::whitelist::{HeldList, ListBuilder, ListError, list_path};
+
+/// A list that is no longer wanted goes this long past its `not_after`, in ms (12 h).
+const KEEP_PAST_NOT_AFTER_MS: i64 = 12 * 3_600_000;
+/// Personal data is gone this long after the day, at the latest, in ms (72 h).
+const KEEP_PAST_DAY_MS: i64 = 72 * 3_600_000;
+/// Longest line of a list, in bytes: a page of rows at their longest, with room.
+const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Why a list, or the answer that names them, is not taken. The lists in use stay.
+#[derive(Debug, thiserror::Error)]
+pub enum ListsError {
+    /// The answer is not of its type.
+    #[error("the list's answer cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The key manifest is not signed by the root.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The key manifest is not to be taken.
+    #[error("the key manifest {0}")]
+    KeyManifest(&'static str),
+    /// A list.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A list of another venue or day than asked for.
+    #[error("the list is of {0}, not of the venue and day asked for")]
+    Foreign(String),
+    /// A list older than the one held.
+    #[error("the list of {0} is older than the one held")]
+    Lower(ServiceDay),
+    /// A list of the version held, with other rows.
+    #[error("the list of {0} has the version held and other rows")]
+    Contradicts(ServiceDay),
+    /// The stream ended before its last line, or a line is out of place.
+    #[error("the list was cut off or is out of order after {0} rows")]
+    CutOff(u64),
+    /// A line that is longer than any page.
+    #[error("a line of the list is longer than {MAX_LINE_BYTES} bytes")]
+    LongLine,
+    /// The identity's root key.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// What the server's word on lists means for this device.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// Days to fetch now.
+    pub fetch: Vec<ServiceDay>,
+    /// Lists that are not taken, and why: to be shown.
+    pub refused: Vec<ListsError>,
+}
+
+/// Opens the lists of a folder. One that does not verify is dropped; it can be fetched again.
+pub(super) fn load(folder: &Path, keys: &KeyRing) -> Vec<HeldList> {
+    let mut lists = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with("whitelist-")) else {
+            continue;
+        };
+        match HeldList::open(&entry.path(), keys) {
+            Ok(list) if name.ends_with(".db") => lists.push(list),
+            _ => drop(fs::remove_file(entry.path())),
+        }
+    }
+    lists
+}
+
+impl Door {
+    /// The newest list of the current day, or else the newest of all.
+    pub(super) fn list_for(&self, now: EpochMillis) -> Option<&HeldList> {
+        let newest = |list: &&HeldList| (list.day().day_until, list.manifest().issued_at);
+        let current = self.lists.iter().filter(|list| list.day().holds(now));
+        current.max_by_key(newest).or_else(|| {
+            // None of today: the last one that has begun says how stale the gate is.
+            let begun = |list: &&HeldList| list.day().day_from.millis() <= now;
+            let past = self.lists.iter().filter(begun).max_by_key(newest);
+            past.or_else(|| self.lists.iter().max_by_key(newest))
+        })
+    }
+
+    pub(super) fn newest_list_issued_at(&self) -> EpochMillis {
+        let issued = self
+            .lists
+            .iter()
+            .map(|list| list.manifest().issued_at)
+            .max();
+        issued.unwrap_or(EpochMillis(0))
+    }
+}
+
+impl Device {
+    /// Reads the answer of `GET /v1/gate/lists`: takes newer keys, drops lists whose time is
+    /// over, and says which days to fetch.
+    pub fn lists_answered(&self, body: &[u8]) -> Result<Wanted, ListsError> {
+        let answer: Lists = serde_json::from_slice(body)?;
+        self.offer_key_manifest(&answer.key_manifest)?;
+        let keys = self.keys();
+        let mut wanted = Wanted::default();
+        let mut named = HashSet::new();
+        for signed in &answer.manifests {
+            let fetch = crate::whitelist::open_manifest(signed, &keys)
+                .map_err(ListsError::from)
+                .and_then(|manifest| {
+                    named.insert(manifest.service_day.clone());
+                    Ok(self.wants(&manifest)?.then_some(manifest.service_day))
+                });
+            match fetch {
+                Ok(day) => wanted.fetch.extend(day),
+                Err(refused) => wanted.refused.push(refused),
+            }
+        }
+        self.drop_old_lists(&named);
+        Ok(wanted)
+    }
+
+    /// Whether a list is newer than the one held. A verified manifest is also a word on the time.
+    fn wants(&self, offered: &ListManifest) -> Result<bool, ListsError> {
+        if offered.venue_id != self.identity.venue_id {
+            return Err(ListsError::Foreign(offered.venue_id.to_string()));
+        }
+        let moment = self.platform.moment();
+        let mut door = self.door();
+        door.clock.hear_manifest(offered.issued_at, moment);
+        let held = door
+            .lists
+            .iter()
+            .find(|list| list.day().service_day == offered.service_day);
+        let Some(held) = held else { return Ok(true) };
+        let order = |manifest: &ListManifest| (manifest.generation, manifest.version);
+        match order(offered).cmp(&order(held.manifest())) {
+            std::cmp::Ordering::Greater => Ok(true),
+            std::cmp::Ordering::Less => Err(ListsError::Lower(offered.service_day.clone())),
+            std::cmp::Ordering::Equal if offered.digest != held.manifest().digest => {
+                Err(ListsError::Contradicts(offered.service_day.clone()))
+            }
+            std::cmp::Ordering::Equal => Ok(false),
+        }
+    }
+
+    fn drop_old_lists(&self, named: &HashSet<ServiceDay>) {
+        let moment = self.platform.moment();
+        let mut door = self.door();
+        let now = door.clock.look(moment);
+        // Without trusted time nothing can be said to be over.
+        if !now.trust.is_anchored() {
+            return;
+        }
+        let is_over = |list: &HeldList| {
+            let day = list.day();
+            let unwanted = !named.contains(&day.service_day)
+                && now.at > day.not_after.millis().plus(KEEP_PAST_NOT_AFTER_MS);
+            unwanted || now.at > day.day_until.millis().plus(KEEP_PAST_DAY_MS)
+        };
+        for list in door.lists.extract_if(.., |list| is_over(list)) {
+            // A file that stays behind is dropped at the next start or try.
+            let _ = fs::remove_file(list_path(&self.folder, &list.day().service_day));
+        }
+    }
+
+    /// Starts to take a day's list while the gate goes on with the one it has.
+    pub fn begin_list(&self, day: ServiceDay) -> ListDownload<'_> {
+        ListDownload {
+            device: self,
+            day,
+            line: Vec::new(),
+            builder: None,
+            rows: 0,
+            ended: false,
+        }
+    }
+
+    fn swap(&self, list: HeldList) {
+        let mut door = self.door();
+        let same_day = |held: &HeldList| held.day().service_day == list.day().service_day;
+        let old = door
+            .lists
+            .iter()
+            .position(same_day)
+            .map(|at| door.lists.swap_remove(at));
+        door.clock.raise_floor(list.manifest().issued_at);
+        door.lists.push(list);
+        // The ticket may have changed: the next reading is judged anew.
+        door.last = None;
+        drop(door);
+        // Closing the old file takes a while, and no scan must wait for it.
+        drop(old);
+    }
+}
+
+/// A list on its way in: feed it the bytes of the stream as they come, then finish.
+pub struct ListDownload<'a> {
+    device: &'a Device,
+    day: ServiceDay,
+    line: Vec<u8>,
+    builder: Option<(ListBuilder, Arc<KeyRing>)>,
+    rows: u64,
+    ended: bool,
+}
+
+impl ListDownload<'_> {
+    /// Takes the next bytes, cut anywhere.
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ListsError> {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (head, rest) = bytes.split_at(end);
+            bytes = &rest[1..];
+            if self.line.is_empty() {
+                self.take_line(head)?;
+            } else {
+                self.line.extend_from_slice(head);
+                let line = std::mem::take(&mut self.line);
+                self.take_line(&line)?;
+                self.line = line;
+                self.line.clear();
+            }
+        }
+        if self.line.len() + bytes.len() > MAX_LINE_BYTES {
+            return Err(ListsError::LongLine);
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Result<(), ListsError> {
+        let Some((builder, _)) = &mut self.builder else {
+            return self.take_head(line);
+        };
+        if self.ended {
+            return Err(ListsError::CutOff(self.rows));
+        }
+        if line.starts_with(b"{\"end\"") {
+            let end: ListEnd = serde_json::from_slice(line)?;
+            self.ended = end.end == self.rows;
+            return if self.ended {
+                Ok(())
+            } else {
+                Err(ListsError::CutOff(self.rows))
+            };
+        }
+        let page: ListPage = serde_json::from_slice(line)?;
+        builder.add(&page)?;
+        self.rows += page.rows.len() as u64;
+        Ok(())
+    }
+
+    fn take_head(&mut self, line: &[u8]) -> Result<(), ListsError> {
+        let head: ListHead = serde_json::from_slice(line)?;
+        self.device.offer_key_manifest(&head.key_manifest)?;
+        let keys = self.device.keys();
+        let manifest = crate::whitelist::open_manifest(&head.manifest, &keys)?;
+        if manifest.service_day != self.day {
+            return Err(ListsError::Foreign(manifest.service_day.to_string()));
+        }
+        self.device.wants(&manifest)?;
+        let builder = ListBuilder::begin(&self.device.folder, &head, &keys)?;
+        self.builder = Some((builder, keys));
+        Ok(())
+    }
+
+    /// Checks the whole and puts it in use. The gate sees the old list or the new one.
+    pub fn finish(self) -> Result<u64, ListsError> {
+        let Some((builder, keys)) = self.builder.filter(|_| self.ended && self.line.is_empty())
+        else {
+            return Err(ListsError::CutOff(self.rows));
+        };
+        self.device.swap(builder.finish(&keys)?);
+        Ok(self.rows)
+    }
+}

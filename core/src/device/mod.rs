@@ -1,0 +1,264 @@
+//! A device: everything that a PDA or controller knows, behind one door. A scan takes the door's
+//! lock and nothing else; the sync loop prepares aside and takes it only to swap.
+
+mod identity;
+mod lists;
+mod scan;
+mod status;
+mod uploads;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::{Heard, TrustedClock};
+use crate::ids::GateId;
+use crate::journal::{self, FolderLock, Journal, JournalError, OpenError, Salvage, SyncLog};
+use crate::key_manifest::{KeyManifest, KeyRing, Offer};
+use crate::outbox::Pace;
+use crate::platform::Platform;
+use crate::signed::Signed;
+use crate::time::EpochMillis;
+use crate::whitelist::HeldList;
+
+pub use identity::{Candidate, Identity, IdentityError};
+pub use lists::{ListDownload, ListsError, Wanted};
+pub use scan::{Explained, ScanOutcome, TicketShown};
+pub use status::{ClockStatus, ListStatus, Status};
+pub use uploads::{Upload, Uploaded};
+
+/// Why a device cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// Its identity.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// Its journal.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The gate is not one of those that it was enrolled for.
+    #[error("this device may serve {allowed}, not {asked}")]
+    Gate {
+        /// The gate asked for.
+        asked: String,
+        /// Those that it may serve.
+        allowed: String,
+    },
+}
+
+/// A device that is open for work.
+pub struct Device {
+    folder: PathBuf,
+    identity: Identity,
+    gate_id: GateId,
+    platform: Arc<dyn Platform>,
+    door: Mutex<Door>,
+    outgoing: Mutex<Outgoing>,
+    reachable: AtomicBool,
+    salvage: Option<Salvage>,
+    _lock: FolderLock,
+}
+
+/// What a scan needs.
+struct Door {
+    journal: Journal,
+    clock: TrustedClock,
+    keys: Arc<KeyRing>,
+    lists: Vec<HeldList>,
+    last: Option<scan::LastReading>,
+    repeats: u64,
+    unlogged: u64,
+}
+
+/// What the sync loop needs.
+struct Outgoing {
+    sync_log: SyncLog,
+    key_manifest: KeyManifest,
+    pace: Pace,
+    stuck_tried_ms: Option<i64>,
+    last_trouble: Option<String>,
+}
+
+impl Device {
+    /// Opens an enrolled device's folder to serve a gate; without one named, the first that it
+    /// may serve. Lists that do not verify any more are dropped: they can be fetched again.
+    pub fn open(
+        folder: &Path,
+        gate: Option<&GateId>,
+        platform: Arc<dyn Platform>,
+    ) -> Result<Self, DeviceError> {
+        let identity = Identity::load(folder)?;
+        let gate_id = choose_gate(&identity, gate)?;
+        let opened = journal::open(folder, &platform.fingerprint(), platform.as_ref())?;
+        let key_manifest = newest_key_manifest(&identity, &opened.sync_log)?;
+        let keys = Arc::new(KeyRing::new(&key_manifest));
+        let lists = lists::load(folder, &keys);
+        let mut clock: TrustedClock = opened
+            .sync_log
+            .fact("clock")
+            .map_err(OpenError::from)?
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_else(|| TrustedClock::new(identity.enrolled_at.millis()));
+        clock.raise_floor(key_manifest.issued_at);
+        for list in &lists {
+            clock.raise_floor(list.manifest().issued_at);
+        }
+        if let Some(at) = opened.journal.newest_record_at().map_err(OpenError::from)? {
+            clock.raise_floor(at);
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            identity,
+            gate_id,
+            platform,
+            door: Mutex::new(Door {
+                journal: opened.journal,
+                clock,
+                keys,
+                lists,
+                last: None,
+                repeats: 0,
+                unlogged: 0,
+            }),
+            outgoing: Mutex::new(Outgoing {
+                sync_log: opened.sync_log,
+                key_manifest,
+                pace: Pace::default(),
+                stuck_tried_ms: None,
+                last_trouble: None,
+            }),
+            reachable: AtomicBool::new(false),
+            salvage: opened.salvage,
+            _lock: opened.lock,
+        })
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The gate that it serves.
+    pub fn gate_id(&self) -> &GateId {
+        &self.gate_id
+    }
+
+    /// What was saved of a damaged journal when it was opened, if it was one.
+    pub fn salvage(&self) -> Option<&Salvage> {
+        self.salvage.as_ref()
+    }
+
+    /// Whether server or hub answered lately, as the sync loop knows.
+    pub fn set_reachable(&self, reachable: bool) {
+        self.reachable.store(reachable, Ordering::Relaxed);
+    }
+
+    fn is_reachable(&self) -> bool {
+        self.reachable.load(Ordering::Relaxed)
+    }
+
+    /// The platform says that the network is back.
+    pub fn network_is_here(&self) {
+        self.outgoing().pace.network_is_here();
+    }
+
+    /// Hears the server's time from an answer's header; `sent_boot_ms` is the boot-time clock
+    /// when the request left.
+    pub fn hear_server(
+        &self,
+        server: EpochMillis,
+        sent_boot_ms: i64,
+    ) -> Result<Heard, JournalError> {
+        let moment = self.platform.moment();
+        let round_trip_ms = moment.boot_ms.saturating_sub(sent_boot_ms);
+        let (heard, clock) = {
+            let mut door = self.door();
+            let not_after = door
+                .lists
+                .iter()
+                .map(|list| list.day().not_after.millis())
+                .max();
+            let heard = door
+                .clock
+                .hear_server(server, round_trip_ms, moment, not_after);
+            (heard, door.clock.clone())
+        };
+        self.keep_clock(&clock)?;
+        Ok(heard)
+    }
+
+    fn keep_clock(&self, clock: &TrustedClock) -> Result<(), JournalError> {
+        let text = serde_json::to_string(clock)?;
+        self.outgoing().sync_log.set_fact("clock", &text)
+    }
+
+    /// Takes a key manifest if it is newer than the one held and signed by the pinned root.
+    fn offer_key_manifest(&self, signed: &Signed) -> Result<(), ListsError> {
+        let root = self.identity.root().map_err(IdentityError::from)?;
+        let offered = KeyManifest::open(signed, &root)?;
+        let mut outgoing = self.outgoing();
+        match offered.compared_to(&outgoing.key_manifest) {
+            Offer::Same => return Ok(()),
+            Offer::Newer => {}
+            Offer::Lower => return Err(ListsError::KeyManifest("is older than the one held")),
+            Offer::Contradicts => {
+                return Err(ListsError::KeyManifest("contradicts the one held"));
+            }
+            Offer::OtherVenue => return Err(ListsError::KeyManifest("is another venue's")),
+        }
+        let text = serde_json::to_string(signed).map_err(JournalError::from)?;
+        outgoing.sync_log.set_fact("key_manifest", &text)?;
+        let issued_at = offered.issued_at;
+        let keys = Arc::new(KeyRing::new(&offered));
+        outgoing.key_manifest = offered;
+        drop(outgoing);
+        let mut door = self.door();
+        door.keys = keys;
+        door.clock.hear_manifest(issued_at, self.platform.moment());
+        Ok(())
+    }
+
+    fn keys(&self) -> Arc<KeyRing> {
+        Arc::clone(&self.door().keys)
+    }
+
+    fn door(&self) -> MutexGuard<'_, Door> {
+        // A panic under the lock cannot leave a half-written record: SQLite rolls it back.
+        self.door.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn choose_gate(identity: &Identity, gate: Option<&GateId>) -> Result<GateId, DeviceError> {
+    let mut allowed = identity.gates.iter().map(|gate| &gate.gate_id);
+    let found = match gate {
+        Some(asked) => allowed.find(|allowed| *allowed == asked),
+        None => allowed.next(),
+    };
+    found.cloned().ok_or_else(|| DeviceError::Gate {
+        asked: gate.map_or_else(|| "no gate at all".into(), ToString::to_string),
+        allowed: identity
+            .gates
+            .iter()
+            .map(|gate| gate.gate_id.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
+}
+
+/// The newer of the manifest that enrolment gave and the one kept since.
+fn newest_key_manifest(identity: &Identity, log: &SyncLog) -> Result<KeyManifest, DeviceError> {
+    let root = identity.root().map_err(IdentityError::from)?;
+    let enrolled = KeyManifest::open(&identity.key_manifest, &root).map_err(IdentityError::from)?;
+    let kept = log.fact("key_manifest").map_err(OpenError::from)?;
+    let kept = kept
+        .and_then(|text| serde_json::from_str::<Signed>(&text).ok())
+        .and_then(|signed| KeyManifest::open(&signed, &root).ok());
+    Ok(match kept {
+        Some(kept) if kept.compared_to(&enrolled) == Offer::Newer => kept,
+        _ => enrolled,
+    })
+}

@@ -1,0 +1,262 @@
+//! Opening the journal: pragmas, schema, the lock on the folder, and which log new records go to.
+//! A newer schema is refused untouched; a damaged file is kept aside and read out.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+
+use super::salvage::{Salvage, salvage};
+use super::{Journal, JournalError, OwnLog, SyncLog, WriteTurn, uuid};
+use crate::ids::LogId;
+use crate::platform::Random;
+
+mod schema {
+    refinery::embed_migrations!("../migrations/device/journal");
+}
+
+/// The file's name in the device's folder.
+pub const JOURNAL_FILE: &str = "journal.db";
+
+/// Why a device's folder cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("{0} is in use by another controller; stop that one first")]
+    Locked(PathBuf),
+    /// A newer version wrote it.
+    #[error(
+        "{path} is of schema {found}, and this version knows {known} at most; \
+         install the newer version again (the file is untouched)"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// The file system.
+    #[error("{path}: {source}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        source: io::Error,
+    },
+    /// The schema cannot be brought up to date.
+    #[error("the journal's schema: {0}")]
+    Schema(#[from] refinery::Error),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        JournalError::from(error).into()
+    }
+}
+
+/// An opened journal.
+pub struct Opened {
+    /// The door's view.
+    pub journal: Journal,
+    /// The sync loop's view.
+    pub sync_log: SyncLog,
+    /// What was saved of a damaged file, if it was one.
+    pub salvage: Option<Salvage>,
+    /// Holds the folder's lock as long as it lives.
+    pub lock: FolderLock,
+}
+
+/// The lock on a device's folder. Released when the process ends, however it ends.
+#[derive(Debug)]
+pub struct FolderLock(#[expect(dead_code, reason = "held for its lock alone")] File);
+
+/// Opens the journal of a device's folder. `fingerprint` names the machine; when it is another
+/// than the log was made on, a new log starts, so that a copied folder never goes on with
+/// sequence numbers that another device has used.
+pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Opened, OpenError> {
+    let lock = lock(folder)?;
+    let path = folder.join(JOURNAL_FILE);
+    let damaged = path.exists() && {
+        refuse_newer(&path)?;
+        is_damaged(&path)?
+    };
+    let aside = damaged.then(|| set_aside(&path)).transpose()?;
+    let mut connection = connect(&path, "FULL")?;
+    schema::migrations::runner().run(&mut connection)?;
+    let salvage = match aside {
+        Some(aside) => Some(salvage(&aside, &mut connection)?),
+        None => None,
+    };
+    let log = own_log(&connection, fingerprint, random)?;
+    let next_sequence = connection.query_row(
+        "SELECT coalesce(max(sequence), 0) + 1 FROM sync_log WHERE log = ?1",
+        [log.row],
+        |row| row.get(0),
+    )?;
+    let turn = WriteTurn::default();
+    let sync_log = SyncLog::new(connect(&path, "NORMAL")?, turn.clone())?;
+    Ok(Opened {
+        journal: Journal {
+            connection,
+            turn,
+            log,
+            next_sequence,
+        },
+        sync_log,
+        salvage,
+        lock,
+    })
+}
+
+/// Opens the sync loop's view beside a running controller, to look and to export.
+pub fn open_to_read(folder: &Path) -> Result<SyncLog, OpenError> {
+    let path = folder.join(JOURNAL_FILE);
+    refuse_newer(&path)?;
+    Ok(SyncLog::new(
+        connect(&path, "NORMAL")?,
+        WriteTurn::default(),
+    )?)
+}
+
+fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
+    let path = folder.join("lock");
+    let io = |source| OpenError::Io {
+        path: path.clone(),
+        source,
+    };
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(FolderLock(file)),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(folder.to_owned())),
+        Err(TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
+fn connect(path: &Path, synchronous: &str) -> Result<Connection, OpenError> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // The sync loop folds the WAL back; a scan does so only if that loop has been dead for long.
+    connection.pragma_update(None, "wal_autocheckpoint", 10_000)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Looks at the schema's version without writing a byte.
+fn refuse_newer(path: &Path) -> Result<(), OpenError> {
+    let known = schema::migrations::runner()
+        .get_migrations()
+        .iter()
+        .map(|one| one.version().into())
+        .max();
+    let known: i64 = known.unwrap_or(0);
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let found = connection
+        .query_row(
+            "SELECT max(version) FROM refinery_schema_history",
+            [],
+            |row| row.get::<_, Option<i64>>(0),
+        )
+        // An empty or damaged file has no such table; the one is new, the other is found below.
+        .unwrap_or(None)
+        .unwrap_or(0);
+    if found > known {
+        return Err(OpenError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        });
+    }
+    Ok(())
+}
+
+fn is_damaged(path: &Path) -> Result<bool, OpenError> {
+    let verdict = connect(path, "FULL").and_then(|connection| {
+        Ok(connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))?)
+    });
+    match verdict {
+        Ok(verdict) => Ok(verdict != "ok"),
+        Err(OpenError::Journal(JournalError::Sqlite(rusqlite::Error::SqliteFailure(code, _))))
+            if matches!(
+                code.code,
+                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+            ) =>
+        {
+            Ok(true)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves a damaged file out of the way, its WAL with it.
+fn set_aside(path: &Path) -> Result<PathBuf, OpenError> {
+    let aside = (1..)
+        .map(|n| path.with_file_name(format!("journal.damaged-{n}.db")))
+        .find(|aside| !aside.exists())
+        .unwrap_or_else(|| path.with_extension("damaged"));
+    for suffix in ["", "-wal", "-shm"] {
+        let with = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        match fs::rename(with(path), with(&aside)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(OpenError::Io {
+                    path: with(path),
+                    source,
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(aside)
+}
+
+fn own_log(
+    connection: &Connection,
+    fingerprint: &str,
+    random: &dyn Random,
+) -> Result<OwnLog, OpenError> {
+    let newest = connection
+        .query_row(
+            "SELECT log, log_id, text_key FROM log WHERE fingerprint = ?1 AND log IN
+                    (SELECT max(log) FROM log)",
+            [fingerprint],
+            |row| {
+                let log_id = LogId(uuid(row.get(1)?));
+                Ok(OwnLog {
+                    row: row.get(0)?,
+                    log_id,
+                    text_key: row.get(2)?,
+                })
+            },
+        )
+        .optional()?;
+    if let Some(log) = newest {
+        return Ok(log);
+    }
+    let mut id = [0; 16];
+    random.fill(&mut id);
+    let log_id = LogId(uuid::Builder::from_random_bytes(id).into_uuid());
+    let mut text_key = [0; 32];
+    random.fill(&mut text_key);
+    connection.execute(
+        "INSERT INTO log (log_id, fingerprint, text_key) VALUES (?1, ?2, ?3)",
+        params![log_id.0.as_bytes(), fingerprint, text_key],
+    )?;
+    Ok(OwnLog {
+        row: connection.last_insert_rowid(),
+        log_id,
+        text_key,
+    })
+}

@@ -1,0 +1,220 @@
+//! The sync loop's view of the journal: which records still wait, and what became of those that
+//! went up.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::{JournalError, WriteTurn, uuid};
+use crate::ids::RecordId;
+
+/// The WAL is folded back into the file when it has grown past this, in bytes: 1,000 pages,
+/// SQLite's own measure, but by the sync loop and not by a scan.
+const CHECKPOINT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Where a record stands on its way up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SyncStatus {
+    /// Not known to be on the server.
+    Unsent,
+    /// The server has it.
+    Synced,
+    /// The server has it and set it aside for a person.
+    Quarantined,
+    /// The server refused it alone; shown, exportable, tried again hourly.
+    Stuck,
+}
+
+impl SyncStatus {
+    pub(super) fn number(self) -> i64 {
+        match self {
+            SyncStatus::Unsent => 0,
+            SyncStatus::Synced => 1,
+            SyncStatus::Quarantined => 2,
+            SyncStatus::Stuck => 3,
+        }
+    }
+}
+
+/// A record that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsent {
+    /// Its place in the journal.
+    pub position: i64,
+    /// Its id.
+    pub record_id: RecordId,
+    /// Its JSON text.
+    pub record: String,
+}
+
+/// How many records stand where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All in the journal.
+    pub records: u64,
+    /// The outbox.
+    pub unsent: u64,
+    /// Known to be on the server.
+    pub synced: u64,
+    /// Set aside by the server.
+    pub quarantined: u64,
+    /// Refused alone by the server.
+    pub stuck: u64,
+}
+
+/// The sync loop's view of the journal.
+pub struct SyncLog {
+    connection: Connection,
+    turn: WriteTurn,
+    /// No record before this position waits.
+    unsent_from: i64,
+}
+
+impl SyncLog {
+    pub(super) fn new(connection: Connection, turn: WriteTurn) -> Result<Self, JournalError> {
+        let mut log = Self {
+            connection,
+            turn,
+            unsent_from: 0,
+        };
+        let from = log.fact("unsent_from")?.and_then(|from| from.parse().ok());
+        log.unsent_from = from.unwrap_or(0);
+        Ok(log)
+    }
+
+    /// The oldest records that wait, at most `limit`.
+    pub fn unsent(&self, limit: usize) -> Result<Vec<Unsent>, JournalError> {
+        self.waiting(SyncStatus::Unsent, self.unsent_from, limit)
+    }
+
+    /// The oldest stuck records, at most `limit`.
+    pub fn stuck(&self, limit: usize) -> Result<Vec<Unsent>, JournalError> {
+        self.waiting(SyncStatus::Stuck, 0, limit)
+    }
+
+    fn waiting(
+        &self,
+        status: SyncStatus,
+        from: i64,
+        limit: usize,
+    ) -> Result<Vec<Unsent>, JournalError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT position, record_id, record FROM sync_log
+              WHERE position >= ?1 AND sync_status = ?2 ORDER BY position LIMIT ?3",
+        )?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![from, status.number(), limit], |row| {
+            Ok(Unsent {
+                position: row.get(0)?,
+                record_id: RecordId(uuid(row.get(1)?)),
+                record: row.get(2)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Hands over every record that is not known to be on the server, oldest first: the unsent
+    /// and the stuck.
+    pub fn export<E: From<JournalError>>(
+        &self,
+        mut take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let failed = |error: rusqlite::Error| E::from(JournalError::from(error));
+        let mut statement = self
+            .connection
+            .prepare("SELECT record FROM sync_log WHERE sync_status IN (0, 3) ORDER BY position")
+            .map_err(failed)?;
+        let mut rows = statement.query([]).map_err(failed)?;
+        let mut count = 0;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let text = row.get_ref(0).map_err(failed)?.as_str();
+            take(text.map_err(|_| JournalError::Foreign("record"))?)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Notes what became of records. Not waited for: a lost mark only sends a record again.
+    pub fn mark(&mut self, marks: &[(i64, SyncStatus)]) -> Result<(), JournalError> {
+        let _turn = self.turn.take();
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (position, status) in marks {
+            transaction
+                .prepare_cached("UPDATE sync_log SET sync_status = ?2 WHERE position = ?1")?
+                .execute(params![position, status.number()])?;
+        }
+        let first: Option<i64> = transaction
+            .prepare_cached(
+                "SELECT position FROM sync_log WHERE position >= ?1 AND sync_status = 0
+                  ORDER BY position LIMIT 1",
+            )?
+            .query_row([self.unsent_from], |row| row.get(0))
+            .optional()?;
+        let end: i64 = transaction
+            .prepare_cached("SELECT coalesce(max(position), 0) + 1 FROM sync_log")?
+            .query_row([], |row| row.get(0))?;
+        let from = first.unwrap_or(end);
+        put_fact(&transaction, "unsent_from", &from.to_string())?;
+        transaction.commit()?;
+        self.unsent_from = from;
+        Ok(())
+    }
+
+    /// Counts the records by their status.
+    pub fn counts(&self) -> Result<Counts, JournalError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT sync_status, count(*) FROM sync_log GROUP BY sync_status")?;
+        let mut rows = statement.query([])?;
+        let mut counts = Counts::default();
+        while let Some(row) = rows.next()? {
+            let count: u64 = row.get(1)?;
+            counts.records += count;
+            match row.get::<_, i64>(0)? {
+                0 => counts.unsent = count,
+                1 => counts.synced = count,
+                2 => counts.quarantined = count,
+                _ => counts.stuck = count,
+            }
+        }
+        Ok(counts)
+    }
+
+    /// A small fact of the device.
+    pub fn fact(&self, name: &str) -> Result<Option<String>, JournalError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT value FROM fact WHERE name = ?1")?;
+        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+    }
+
+    /// Keeps a small fact of the device. Not waited for.
+    pub fn set_fact(&mut self, name: &str, value: &str) -> Result<(), JournalError> {
+        let _turn = self.turn.take();
+        put_fact(&self.connection, name, value)?;
+        Ok(())
+    }
+
+    /// Folds a grown WAL back into the file, so that no scan has to.
+    pub fn maintain(&self) -> Result<(), JournalError> {
+        let wal = self.connection.path().map(|path| format!("{path}-wal"));
+        let size = wal
+            .and_then(|wal| std::fs::metadata(wal).ok())
+            .map_or(0, |file| file.len());
+        if size >= CHECKPOINT_BYTES {
+            self.connection
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        }
+        Ok(())
+    }
+}
+
+fn put_fact(connection: &Connection, name: &str, value: &str) -> Result<(), rusqlite::Error> {
+    connection
+        .prepare_cached(
+            "INSERT INTO fact (name, value) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        )?
+        .execute(params![name, value])?;
+    Ok(())
+}
