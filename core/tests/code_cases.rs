@@ -1,6 +1,9 @@
 //! Every text of `tests/cases/codes.json`, as a scanner gives it, and what is to be made of the code
 //! by itself. Documents, and who can be asked about a shared key, are not the codes' matter.
 
+// In a test an unwrap is an assertion.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::path::Path;
 
 use data_encoding::{BASE64, HEXLOWER};

@@ -1,6 +1,9 @@
 //! Codes through their public doors: the edges of windows and tags, minting, and what is
 //! malformed.
 
+// In a test an unwrap is an assertion.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use data_encoding::BASE32_NOPAD;
 use stile_core::codes::{
     Code, CodeRules, Format, Malformed, OpaqueShape, Payload, PayloadError, RotatingCode,

@@ -1,6 +1,9 @@
 //! Keys, signed statements and key manifests: what is taken, what is refused, and what is never
 //! printed.
 
+// In a test an unwrap is an assertion.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use data_encoding::{BASE64, HEXLOWER};
 use stile_core::ids::{Kid, TicketId, TicketNumber, VenueId, VenueNumber};
 use stile_core::key_manifest::{

@@ -1,6 +1,9 @@
 //! Which opaque shapes a venue may declare: none whose texts could be taken for another format's,
 //! and none that is absurd.
 
+// In a test an unwrap is an assertion.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use stile_core::codes::{OpaqueShape, ShapeError};
 
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -1,6 +1,9 @@
 //! What holds for any text, key and field: nothing panics, what is minted is read back and
 //! verifies, and a changed code never does.
 
+// In a test an unwrap is an assertion.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use proptest::prelude::*;
 use stile_core::codes::{
     Code, Format, Malformed, OpaqueShape, Payload, TagVerdict, clean, g2, g3, parse, v1,

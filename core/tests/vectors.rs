@@ -1,6 +1,9 @@
 //! The known answers of `tests/vectors`, which an independent program recomputes (`check.py`
 //! there): what this crate makes of the same inputs must be the same to the byte.
 
+// In a test an unwrap is an assertion.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
