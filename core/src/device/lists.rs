@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Device, Door, IdentityError};
@@ -67,20 +67,37 @@ pub struct Wanted {
     pub refused: Vec<ListsError>,
 }
 
-/// Opens the lists of a folder. One that does not verify is dropped; it can be fetched again.
+/// Opens the lists of a folder that verify.
 pub(super) fn load(folder: &Path, keys: &KeyRing) -> Vec<HeldList> {
-    let mut lists = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| name.starts_with("whitelist-")) else {
-            continue;
-        };
-        match HeldList::open(&entry.path(), keys) {
-            Ok(list) if name.ends_with(".db") => lists.push(list),
-            _ => drop(fs::remove_file(entry.path())),
-        }
+    let files = list_files(folder).filter(|path| path.extension().is_some_and(|end| end == "db"));
+    files
+        .filter_map(|path| HeldList::open(&path, keys).ok())
+        .collect()
+}
+
+/// Deletes list files that are not in use: half-built ones, rotten ones, those whose key is gone.
+/// They can be fetched again.
+pub(super) fn drop_unusable(folder: &Path, in_use: &[HeldList]) {
+    let used: Vec<_> = in_use
+        .iter()
+        .map(|list| list_path(folder, &list.day().service_day))
+        .collect();
+    for path in list_files(folder).filter(|path| !used.contains(path)) {
+        // One that stays behind is tried again at the next start.
+        let _ = fs::remove_file(path);
     }
-    lists
+}
+
+fn list_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    entries.filter(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("whitelist-"))
+    })
 }
 
 impl Door {

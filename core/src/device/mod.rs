@@ -56,7 +56,7 @@ pub struct Device {
     outgoing: Mutex<Outgoing>,
     reachable: AtomicBool,
     salvage: Option<Salvage>,
-    _lock: FolderLock,
+    lock: Option<FolderLock>,
 }
 
 /// What a scan needs.
@@ -88,13 +88,44 @@ impl Device {
         platform: Arc<dyn Platform>,
     ) -> Result<Self, DeviceError> {
         let identity = Identity::load(folder)?;
-        let gate_id = choose_gate(&identity, gate)?;
         let opened = journal::open(folder, &platform.fingerprint(), platform.as_ref())?;
-        let key_manifest = newest_key_manifest(&identity, &opened.sync_log)?;
+        let mut device = Self::assemble(
+            folder,
+            identity,
+            gate,
+            platform,
+            (opened.journal, opened.sync_log),
+        )?;
+        lists::drop_unusable(folder, &device.door().lists);
+        device.salvage = opened.salvage;
+        device.lock = Some(opened.lock);
+        Ok(device)
+    }
+
+    /// Opens a device's folder beside the controller that has it, to look: to explain, to say how
+    /// it is, to export. Takes no lock and writes nothing; a scan is refused.
+    pub fn open_to_look(
+        folder: &Path,
+        gate: Option<&GateId>,
+        platform: Arc<dyn Platform>,
+    ) -> Result<Self, DeviceError> {
+        let identity = Identity::load(folder)?;
+        let views = journal::open_to_look(folder)?;
+        Self::assemble(folder, identity, gate, platform, views)
+    }
+
+    fn assemble(
+        folder: &Path,
+        identity: Identity,
+        gate: Option<&GateId>,
+        platform: Arc<dyn Platform>,
+        (journal, sync_log): (Journal, SyncLog),
+    ) -> Result<Self, DeviceError> {
+        let gate_id = choose_gate(&identity, gate)?;
+        let key_manifest = newest_key_manifest(&identity, &sync_log)?;
         let keys = Arc::new(KeyRing::new(&key_manifest));
         let lists = lists::load(folder, &keys);
-        let mut clock: TrustedClock = opened
-            .sync_log
+        let mut clock: TrustedClock = sync_log
             .fact("clock")
             .map_err(OpenError::from)?
             .and_then(|text| serde_json::from_str(&text).ok())
@@ -103,7 +134,7 @@ impl Device {
         for list in &lists {
             clock.raise_floor(list.manifest().issued_at);
         }
-        if let Some(at) = opened.journal.newest_record_at().map_err(OpenError::from)? {
+        if let Some(at) = journal.newest_record_at().map_err(OpenError::from)? {
             clock.raise_floor(at);
         }
         Ok(Self {
@@ -112,7 +143,7 @@ impl Device {
             gate_id,
             platform,
             door: Mutex::new(Door {
-                journal: opened.journal,
+                journal,
                 clock,
                 keys,
                 lists,
@@ -121,16 +152,25 @@ impl Device {
                 unlogged: 0,
             }),
             outgoing: Mutex::new(Outgoing {
-                sync_log: opened.sync_log,
+                sync_log,
                 key_manifest,
                 pace: Pace::default(),
                 stuck_tried_ms: None,
                 last_trouble: None,
             }),
             reachable: AtomicBool::new(false),
-            salvage: opened.salvage,
-            _lock: opened.lock,
+            salvage: None,
+            lock: None,
         })
+    }
+
+    /// Hands over every record that is not known to be on the server, oldest first, as the JSON
+    /// text that it is. Returns how many.
+    pub fn export<E: From<JournalError>>(
+        &self,
+        take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        self.outgoing().sync_log.export(take)
     }
 
     /// Who it is.

@@ -18,7 +18,7 @@ use crate::ids::{Checkpoint, DeviceId, GateId, LogId, RecordId, TicketNumber};
 use crate::record::Record;
 use crate::time::{EpochMillis, ServiceDay};
 
-pub use open::{FolderLock, OpenError, Opened, open, open_to_read};
+pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
 pub use salvage::Salvage;
 pub use sync_log::{Counts, SyncLog, SyncStatus, Unsent};
 

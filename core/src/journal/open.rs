@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
@@ -18,6 +19,9 @@ mod schema {
 
 /// The file's name in the device's folder.
 pub const JOURNAL_FILE: &str = "journal.db";
+
+/// How long to wait for another process that writes, such as an export beside a controller.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a device's folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -114,14 +118,33 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
     })
 }
 
-/// Opens the sync loop's view beside a running controller, to look and to export.
-pub fn open_to_read(folder: &Path) -> Result<SyncLog, OpenError> {
+/// Opens both views beside a running controller, to look: takes no lock and writes nothing.
+pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
     let path = folder.join(JOURNAL_FILE);
     refuse_newer(&path)?;
-    Ok(SyncLog::new(
-        connect(&path, "NORMAL")?,
-        WriteTurn::default(),
-    )?)
+    let connect = || -> Result<Connection, OpenError> {
+        let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok(connection)
+    };
+    let connection = connect()?;
+    // Nothing is ever written to it, so that it stands for no log at all.
+    let log = OwnLog {
+        row: 0,
+        log_id: LogId(uuid([0; 16])),
+        text_key: [0; 32],
+    };
+    let turn = WriteTurn::default();
+    let sync_log = SyncLog::new(connect()?, turn.clone())?;
+    Ok((
+        Journal {
+            connection,
+            turn,
+            log,
+            next_sequence: 0,
+        },
+        sync_log,
+    ))
 }
 
 fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
@@ -145,7 +168,7 @@ fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
 
 fn connect(path: &Path, synchronous: &str) -> Result<Connection, OpenError> {
     let connection = Connection::open(path)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;
