@@ -24,7 +24,7 @@ use crate::whitelist::HeldList;
 pub use identity::{Candidate, Identity, IdentityError};
 pub use lists::{ListDownload, ListsError, Wanted};
 pub use scan::{Explained, ScanOutcome, TicketShown};
-pub use status::{ClockStatus, ListStatus, Status};
+pub use status::{ClockStatus, ListStatus, LiveStatus, Status};
 pub use uploads::{Upload, Uploaded};
 
 /// Why a device cannot be opened.

@@ -32,10 +32,14 @@ pub struct ScanOutcome {
     pub repeat: bool,
     /// The record, unless it is a repeat or could not be written.
     pub record_id: Option<RecordId>,
+    /// The code's format, unless it has none of the shapes.
+    pub format: Option<codes::Format>,
     /// The ticket, once the code is verified.
     pub ticket: Option<TicketShown>,
     /// The time that it was decided by.
     pub now: Now,
+    /// From the reading to the verdict, in µs; the record is written after that.
+    pub decision_us: u32,
 }
 
 /// What the guard reads of a ticket.
@@ -150,7 +154,7 @@ impl Device {
         let now = door.clock.now(moment);
         let prepared = match self.prepare(&door, reading, now) {
             Ok(prepared) => prepared,
-            Err(_) => return self.cannot_store(&mut door, now),
+            Err(_) => return self.cannot_store(&mut door, now, self.micros_since(started)),
         };
         let keys = std::sync::Arc::clone(&door.keys);
         let question = prepared.question(&keys);
@@ -164,7 +168,7 @@ impl Device {
             let list_issued_at = door.newest_list_issued_at();
             door.clock.hear_code(issued_at, list_issued_at, now);
         }
-        let decision_us = self.platform.micros().saturating_sub(started);
+        let decision_us = self.micros_since(started);
         let outcome = self.keep(&mut door, &prepared, verdict, genuine, decision_us);
         door.last = Some(LastReading {
             text: reading.to_vec(),
@@ -315,7 +319,7 @@ impl Device {
         prepared: &Prepared,
         verdict: Verdict,
         genuine: bool,
-        decision_us: u64,
+        decision_us: u32,
     ) -> ScanOutcome {
         let record = self.record(door, prepared, &verdict, genuine, decision_us);
         let moved = self.moved(prepared, &verdict, genuine);
@@ -337,12 +341,19 @@ impl Device {
             verdict,
             repeat: false,
             record_id,
+            format: prepared.code.as_ref().ok().map(Code::format),
             ticket: prepared.shown().filter(|_| genuine),
             now: prepared.now,
+            decision_us,
         }
     }
 
-    fn cannot_store(&self, door: &mut Door, now: Now) -> ScanOutcome {
+    fn micros_since(&self, started: u64) -> u32 {
+        let micros = self.platform.micros().saturating_sub(started);
+        u32::try_from(micros).unwrap_or(u32::MAX)
+    }
+
+    fn cannot_store(&self, door: &mut Door, now: Now, decision_us: u32) -> ScanOutcome {
         door.unlogged += 1;
         let gate = self
             .identity
@@ -363,8 +374,10 @@ impl Device {
             opens: is_exit,
             repeat: false,
             record_id: None,
+            format: None,
             ticket: None,
             now,
+            decision_us,
         }
     }
 
@@ -374,7 +387,7 @@ impl Device {
         prepared: &Prepared,
         verdict: &Verdict,
         genuine: bool,
-        decision_us: u64,
+        decision_us: u32,
     ) -> Record {
         let mut random = [0; 10];
         self.platform.fill(&mut random);
@@ -422,7 +435,7 @@ impl Device {
                 } else {
                     Mode::Isolated
                 },
-                decision_us: u32::try_from(decision_us).unwrap_or(u32::MAX),
+                decision_us,
                 flags,
                 source: known
                     .map(|(ticket, ..)| ticket.source.clone())

@@ -1,9 +1,9 @@
 //! How a device is: what a screen, a status command or the person on call wants to know.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Device;
-use crate::clock::Trust;
+use crate::clock::{Now, Trust};
 use crate::ids::{DeviceId, GateId, VenueId};
 use crate::journal::JournalError;
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
@@ -17,12 +17,9 @@ pub struct Status {
     pub device_id: DeviceId,
     /// The gate that it serves.
     pub gate_id: GateId,
-    /// Whether the server answered lately.
-    pub online: bool,
-    /// Its clock.
-    pub clock: ClockStatus,
-    /// The lists that it holds, by day.
-    pub lists: Vec<ListStatus>,
+    /// What the open device knows without asking its journal.
+    #[serde(flatten)]
+    pub live: LiveStatus,
     /// All records of its journal.
     pub records: u64,
     /// Those that wait to go up.
@@ -31,6 +28,17 @@ pub struct Status {
     pub quarantined: u64,
     /// Those that the server refused alone.
     pub stuck: u64,
+}
+
+/// What an open device knows without asking its journal: cheap enough for every second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveStatus {
+    /// Whether the server answered lately.
+    pub online: bool,
+    /// Its clock.
+    pub clock: ClockStatus,
+    /// The lists that it holds, by day.
+    pub lists: Vec<ListStatus>,
     /// Readings of the same ticket within three seconds, since start.
     pub repeats: u64,
     /// Readings whose record could not be written, since start.
@@ -40,7 +48,7 @@ pub struct Status {
 }
 
 /// How its clock is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockStatus {
     /// Trusted time.
     pub now: EpochMillis,
@@ -53,7 +61,7 @@ pub struct ClockStatus {
 }
 
 /// A list that it holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListStatus {
     /// The day.
     pub service_day: ServiceDay,
@@ -68,12 +76,24 @@ pub struct ListStatus {
 }
 
 impl Device {
-    /// How the device is now.
+    /// How the device is now. Counts the whole journal.
     pub fn status(&self) -> Result<Status, JournalError> {
-        let (counts, upload_trouble) = {
-            let outgoing = self.outgoing();
-            (outgoing.sync_log.counts()?, outgoing.last_trouble.clone())
-        };
+        let counts = self.outgoing().sync_log.counts()?;
+        Ok(Status {
+            venue_id: self.identity.venue_id.clone(),
+            device_id: self.identity.device_id.clone(),
+            gate_id: self.gate_id.clone(),
+            live: self.live_status(),
+            records: counts.records,
+            unsent: counts.unsent,
+            quarantined: counts.quarantined,
+            stuck: counts.stuck,
+        })
+    }
+
+    /// How the device is now, as far as that can be said at once.
+    pub fn live_status(&self) -> LiveStatus {
+        let upload_trouble = self.outgoing().last_trouble.clone();
         let moment = self.platform.moment();
         let mut door = self.door();
         let now = door.clock.look(moment);
@@ -89,10 +109,7 @@ impl Device {
             })
             .collect();
         lists.sort_by_key(|list| list.not_after);
-        Ok(Status {
-            venue_id: self.identity.venue_id.clone(),
-            device_id: self.identity.device_id.clone(),
-            gate_id: self.gate_id.clone(),
+        LiveStatus {
             online: self.is_reachable(),
             clock: ClockStatus {
                 now: now.at,
@@ -101,13 +118,15 @@ impl Device {
                 wall_off_ms: door.clock.warning(moment),
             },
             lists,
-            records: counts.records,
-            unsent: counts.unsent,
-            quarantined: counts.quarantined,
-            stuck: counts.stuck,
             repeats: door.repeats,
             unlogged: door.unlogged,
             upload_trouble,
-        })
+        }
+    }
+
+    /// The time by the device's clock. Certificates are judged by it, since a board's own wall
+    /// clock may stand in 1970.
+    pub fn time(&self) -> Now {
+        self.door().clock.look(self.platform.moment())
     }
 }
