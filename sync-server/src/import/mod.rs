@@ -1,0 +1,110 @@
+//! Takes ticket files of any size from booking systems and spreadsheets: reads them line by
+//! line in constant memory, masks what is personal, and hands typed tickets to a sink in chunks.
+//! What is stored, and whether a session exists, is the sink's to know.
+
+mod columns;
+mod csv;
+mod fields;
+mod holder;
+mod intake;
+mod limits;
+mod line;
+mod ndjson;
+mod records;
+mod report;
+mod text;
+pub mod times;
+
+use std::fmt;
+use std::io::Read;
+
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+pub use limits::{CHUNK_LINES, REFUSED_LINES_NAMED};
+pub use line::{NumberedLine, OpaqueCode, TicketLine};
+pub use report::{FileFault, ImportError, ImportReport, LineFault, RefusedLine, SinkError};
+
+use intake::Intake;
+use records::Records;
+
+/// How a ticket file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportFormat {
+    /// A header line that names the columns, then one ticket per record.
+    Csv,
+    /// One JSON object per line.
+    Ndjson,
+}
+
+impl fmt::Display for ImportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Csv => "CSV",
+            Self::Ndjson => "NDJSON",
+        })
+    }
+}
+
+/// Takes chunks of at most [`CHUNK_LINES`] tickets in the order of the file, and answers with
+/// the lines that it does not take, each once, and why. The same ticket may come twice, also in
+/// one chunk: the later line stands.
+pub type Sink<'s> = dyn FnMut(Vec<NumberedLine>) -> Result<Vec<(u64, LineFault)>, SinkError> + 's;
+
+/// Reads tickets from UTF-8 text and hands them to the sink, in memory that does not grow with
+/// the file. Blocks as long as `input` and `sink` do. Local times are in `time_zone`, the
+/// venue's.
+///
+/// A line that cannot be read, and one that the sink does not take, is named in the report, and
+/// the others go in. The error is for faults of the whole file; what the sink took before the
+/// fault showed is not taken back, and the error says how many lines that were.
+pub fn read_tickets<'s, R: Read>(
+    input: R,
+    format: ImportFormat,
+    time_zone: &TimeZone,
+    sink: &'s mut Sink<'s>,
+) -> Result<ImportReport, ImportError> {
+    let mut records = Records::new(input);
+    let mut intake = Intake::new(sink);
+    let outcome = begin(&mut records, format)
+        .and_then(|()| match format {
+            ImportFormat::Csv => csv::read(&mut records, time_zone, &mut intake),
+            ImportFormat::Ndjson => ndjson::read(&mut records, time_zone, &mut intake),
+        })
+        .and_then(|()| intake.flush());
+    match outcome {
+        Ok(()) => Ok(intake.into_report()),
+        Err(fault) => Err(ImportError {
+            fault,
+            accepted: intake.accepted(),
+        }),
+    }
+}
+
+/// What begins a ZIP archive, an empty one, and a spreadsheet of the time before XLSX.
+const ARCHIVES: [&[u8]; 3] = [
+    b"PK\x03\x04",
+    b"PK\x05\x06",
+    b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1",
+];
+
+/// Looks at the first bytes: refuses what is no text, and leaves a byte order mark out.
+fn begin<R: Read>(records: &mut Records<R>, format: ImportFormat) -> Result<(), FileFault> {
+    let start = records.peek()?;
+    if start.is_empty() {
+        return Err(FileFault::Empty);
+    }
+    if ARCHIVES.iter().any(|magic| start.starts_with(magic)) {
+        return Err(FileFault::Archive { format });
+    }
+    if start.iter().take(2).any(|byte| *byte == 0) {
+        // UTF-16, whose NUL bytes would pass for UTF-8.
+        return Err(FileFault::NotUtf8 { line: 1 });
+    }
+    if start.starts_with(b"\xEF\xBB\xBF") {
+        records.skip(3);
+    }
+    Ok(())
+}
