@@ -9,15 +9,21 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 use stile_core::codes::{Code, Payload, g2, g3, opaque, parse, v1};
-use stile_core::ids::{Kid, LastFour, TicketId, TicketNumber, VenueId, VenueNumber};
+use stile_core::ids::{
+    Kid, LastFour, OrderNumber, SessionId, TicketId, TicketNumber, VenueId, VenueNumber, Zone,
+};
 use stile_core::key_manifest::KeyManifest;
 use stile_core::keys::{
     CodeSigningKey, DeviceSigningKey, IssuerSecret, ListSigningKey, NumberingSecret,
-    RootSigningKey, SharedKey, TicketKey, root_fingerprint,
+    RootSigningKey, RotationKey, SharedKey, TicketKey, root_fingerprint,
 };
+use stile_core::protocol::ListManifest;
 use stile_core::signed::{Domain, Signed};
-use stile_core::time::EpochSeconds;
+use stile_core::ticket::{CancelCause, DigitsOf, Standing, Ticket, TicketStatus};
+use stile_core::time::{EpochSeconds, ServiceDay};
+use stile_core::whitelist;
 
 #[derive(Deserialize)]
 struct File<I, O> {
@@ -372,5 +378,182 @@ fn key_manifests_are_signed_read_and_pinned_as_described() {
             out.signed,
             "{name}"
         );
+    }
+}
+
+/// A ticket as the vectors write it.
+#[derive(Deserialize)]
+struct Row {
+    standing: String,
+    moved_to: Option<MovedTo>,
+    ticket_number: String,
+    ticket_id: String,
+    order_number: String,
+    session_id: String,
+    zones: Vec<String>,
+    label: String,
+    holder_mask: String,
+    last_four: Option<LastFour>,
+    last_four_of: Option<DigitsOf>,
+    category: String,
+    attention: String,
+    source: String,
+    age_group: String,
+    admits: u8,
+    status: TicketStatus,
+    cancel_cause: Option<CancelCause>,
+    revision: u8,
+    admit_from: Option<EpochSeconds>,
+    admit_until: Option<EpochSeconds>,
+    ticket_key_hex: String,
+    rotation_key_hex: String,
+    opaque_hashes_hex: Vec<String>,
+}
+
+#[derive(Deserialize, Debug)]
+struct MovedTo {
+    session_id: SessionId,
+    service_day: ServiceDay,
+    admit_from: EpochSeconds,
+}
+
+impl Row {
+    fn ticket(&self) -> Ticket {
+        let key = |text: &str| (!text.is_empty()).then(|| hex32(text));
+        Ticket {
+            number: TicketNumber::try_from(self.ticket_number.clone()).unwrap(),
+            ticket_id: TicketId::new(&self.ticket_id).unwrap(),
+            order_number: OrderNumber::new(&self.order_number).unwrap(),
+            session_id: SessionId::new(&self.session_id).unwrap(),
+            zones: self
+                .zones
+                .iter()
+                .map(|zone| Zone::new(zone).unwrap())
+                .collect(),
+            label: self.label.clone(),
+            holder_mask: self.holder_mask.clone(),
+            last_four: self.last_four,
+            last_four_of: self.last_four_of,
+            category: self.category.clone(),
+            attention: self.attention.clone(),
+            source: self.source.clone(),
+            age_group: self.age_group.clone(),
+            admits: self.admits,
+            status: self.status,
+            cancel_cause: self.cancel_cause,
+            revision: self.revision,
+            admit_from: self.admit_from,
+            admit_until: self.admit_until,
+            ticket_key: key(&self.ticket_key_hex).map(|key| TicketKey::from_bytes(&key)),
+            rotation_key: key(&self.rotation_key_hex).map(|key| RotationKey::from_bytes(&key)),
+            opaque_hashes: self
+                .opaque_hashes_hex
+                .iter()
+                .map(|text| hex(text).try_into().unwrap())
+                .collect(),
+            standing: match (self.standing.as_str(), &self.moved_to) {
+                ("live", None) => Standing::Live,
+                ("deleted", None) => Standing::Deleted,
+                ("moved", Some(to)) => Standing::Moved {
+                    session_id: to.session_id.clone(),
+                    service_day: to.service_day.clone(),
+                    admit_from: to.admit_from,
+                },
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_list_have_these_bytes_leaves_and_buckets() {
+    #[derive(Deserialize)]
+    struct Out {
+        row_hex: String,
+        leaf_hex: String,
+        bucket: u8,
+    }
+    for vector in vectors::<Row, Out>("list_row") {
+        let ticket = vector.given.ticket();
+        let row = whitelist::encode(&ticket);
+        assert_eq!(HEXLOWER.encode(&row), vector.out.row_hex, "{}", vector.name);
+        assert_eq!(
+            whitelist::hex(&whitelist::leaf(&row)),
+            vector.out.leaf_hex,
+            "{}",
+            vector.name
+        );
+        assert_eq!(
+            whitelist::bucket_of(ticket.number),
+            vector.out.bucket,
+            "{}",
+            vector.name
+        );
+        let again = whitelist::decode(&row).unwrap();
+        assert_eq!(whitelist::encode(&again), row, "{}", vector.name);
+        for end in 0..row.len() {
+            assert!(
+                whitelist::decode(&row[..end]).is_err(),
+                "{} cut at {end}",
+                vector.name
+            );
+        }
+    }
+}
+
+#[test]
+fn lists_have_these_digests_and_signed_manifests() {
+    #[derive(Deserialize)]
+    struct Series {
+        ticket: Row,
+        first: u64,
+        step: u64,
+        count: u64,
+    }
+    #[derive(Deserialize)]
+    struct In {
+        seed_hex: String,
+        kid: Kid,
+        settings: String,
+        manifest: ListManifest,
+        tickets: Vec<Row>,
+        series: Option<Series>,
+    }
+    #[derive(Deserialize)]
+    struct Out {
+        digest_hex: String,
+        manifest: String,
+        signed: Signed,
+    }
+    for Vector { name, given, out } in vectors::<In, Out>("list_manifest") {
+        let mut tickets: Vec<_> = given.tickets.iter().map(Row::ticket).collect();
+        if let Some(series) = &given.series {
+            tickets.extend((0..series.count).map(|n| Ticket {
+                number: TicketNumber::new(series.first + n * series.step).unwrap(),
+                ticket_id: TicketId::new(format!("T{n}")).unwrap(),
+                ..series.ticket.ticket()
+            }));
+        }
+        let mut digest = whitelist::ListDigest::default();
+        // The order in which rows come does not matter.
+        for ticket in tickets.iter().rev() {
+            digest.add(ticket.number, &whitelist::encode(ticket));
+        }
+        let count = digest.count();
+        let digest = whitelist::hex(&digest.finish());
+        assert_eq!(digest, out.digest_hex, "{name}");
+        let settings: [u8; 32] = Sha256::digest(given.settings.as_bytes()).into();
+        let settings_digest = whitelist::hex(&settings);
+        let manifest = ListManifest {
+            count,
+            digest,
+            settings_digest,
+            ..given.manifest
+        };
+        let text = serde_json::to_string(&manifest).unwrap();
+        assert_eq!(text, out.manifest, "{name}");
+        let key = ListSigningKey::from_seed(&hex32(&given.seed_hex));
+        let signed = Signed::sign(&Domain::WHITELIST, text.as_bytes(), given.kid, &key).unwrap();
+        assert_eq!(signed, out.signed, "{name}");
     }
 }

@@ -150,6 +150,75 @@ def key_manifest(given):
     return {"root_fingerprint": fingerprint, "signed": signed({**given, **domain})}
 
 
+# --- lists ----------------------------------------------------------------------------------
+
+def short(text):
+    data = text.encode()
+    return bytes([len(data)]) + data
+
+
+def long(text):
+    data = text.encode()
+    return struct.pack(">H", len(data)) + data
+
+
+def list_row(given):
+    """One row of a list: see the layout in core's whitelist/row.rs."""
+    t = given
+    standing = {"live": 1, "moved": 2, "deleted": 3}[t["standing"]]
+    of = {None: 0, "phone": 1, "document": 2}[t["last_four_of"]]
+    status = {"pending": 1, "valid": 2, "blocked": 3, "cancelled": 4}[t["status"]]
+    causes = [None, "visitor", "operator", "refunded", "expired", "session_cancelled"]
+    no_time = 2**63 - 1
+    when = lambda at: struct.pack(">q", no_time if at is None else at)
+    key = lambda text: bytes([len(text) // 2]) + bytes.fromhex(text)
+    row = bytes([1, standing]) + struct.pack(">Q", int(t["ticket_number"]))
+    row += short(t["ticket_id"]) + short(t["order_number"]) + short(t["session_id"])
+    row += bytes([len(t["zones"])]) + b"".join(short(zone) for zone in t["zones"])
+    row += long(t["label"]) + long(t["holder_mask"])
+    row += struct.pack(">H", 0xFFFF if t["last_four"] is None else int(t["last_four"]))
+    row += bytes([of]) + long(t["category"]) + long(t["attention"])
+    row += long(t["source"]) + long(t["age_group"])
+    row += bytes([t["admits"], status, causes.index(t["cancel_cause"]), t["revision"]])
+    row += when(t["admit_from"]) + when(t["admit_until"])
+    row += key(t["ticket_key_hex"]) + key(t["rotation_key_hex"])
+    hashes = t["opaque_hashes_hex"]
+    row += bytes([len(hashes)]) + b"".join(bytes.fromhex(one) for one in hashes)
+    if t["standing"] == "moved":
+        moved = t["moved_to"]
+        row += short(moved["session_id"]) + moved["service_day"].encode()
+        row += struct.pack(">q", moved["admit_from"])
+    leaf = hashlib.sha256(b"stile/whitelist-row/v1\0" + row).hexdigest()
+    bucket = hashlib.sha256(struct.pack(">Q", int(t["ticket_number"]))).digest()[0]
+    return {"row_hex": row.hex(), "leaf_hex": leaf, "bucket": bucket}
+
+
+def list_manifest(given):
+    """The digest of a list's rows, and its manifest as the list key signs it."""
+    tickets = list(given["tickets"])
+    series = given.get("series")
+    if series:  # the same ticket again and again, under other numbers and ids
+        for n in range(series["count"]):
+            number = str(series["first"] + n * series["step"])
+            tickets.append(dict(series["ticket"], ticket_number=number, ticket_id=f"T{n}"))
+    buckets = [[] for _ in range(256)]
+    for ticket in tickets:
+        row = list_row(ticket)
+        buckets[row["bucket"]].append(bytes.fromhex(row["leaf_hex"]))
+    whole = hashlib.sha256()
+    for leaves in buckets:
+        whole.update(hashlib.sha256(b"".join(sorted(leaves))).digest())
+    digest = whole.hexdigest()
+    manifest = dict(given["manifest"])
+    manifest["count"] = len(tickets)
+    manifest["digest"] = digest
+    manifest["settings_digest"] = hashlib.sha256(given["settings"].encode()).hexdigest()
+    text = json.dumps(manifest, ensure_ascii=False, separators=(",", ":"))
+    statement = {"domain": "stile/whitelist/v1", "seed_hex": given["seed_hex"],
+                 "kid": given["kid"], "payload": text}
+    return {"digest_hex": digest, "manifest": text, "signed": signed(statement)}
+
+
 SECTIONS = {
     "ticket_key": ticket_key,
     "rotation_key": rotation_key,
@@ -160,6 +229,8 @@ SECTIONS = {
     "opaque": opaque,
     "signed": signed,
     "key_manifest": key_manifest,
+    "list_row": list_row,
+    "list_manifest": list_manifest,
 }
 
 # The answers that the format's description prints: no --write can change these. Section, name of
