@@ -106,66 +106,50 @@ impl Payload {
     pub(super) fn encode(&self, version: Version) -> Result<[u8; PAYLOAD_BYTES], PayloadError> {
         self.check(version)?;
         let time = |t: EpochSeconds| u32::try_from(t.0).map_err(|_| PayloadError::Time);
-        let mut bytes = [0; PAYLOAD_BYTES];
-        let mut rest = bytes.as_mut_slice();
-        let mut put = |field: &[u8]| {
-            if let Some((to, after)) = std::mem::take(&mut rest).split_at_mut_checked(field.len()) {
-                to.copy_from_slice(field);
-                rest = after;
-            }
-        };
-        put(&[version.byte(), self.kid.0]);
-        put(&self.venue_number.0.to_be_bytes());
-        put(&self.ticket_number.get().to_be_bytes());
-        put(&time(self.not_before)?.to_be_bytes());
-        put(&self.window_min.to_be_bytes());
-        put(&time(self.issued_at)?.to_be_bytes());
-        put(&[self.ttl_5min, self.admits]);
-        put(&self
-            .last_four
-            .map_or(NO_DIGITS, LastFour::get)
-            .to_be_bytes());
-        put(&[self.revision]);
-        Ok(bytes)
+        let digits = self.last_four.map_or(NO_DIGITS, LastFour::get);
+        let fields = [
+            &[version.byte(), self.kid.0][..],
+            &self.venue_number.0.to_be_bytes(),
+            &self.ticket_number.get().to_be_bytes(),
+            &time(self.not_before)?.to_be_bytes(),
+            &self.window_min.to_be_bytes(),
+            &time(self.issued_at)?.to_be_bytes(),
+            &[self.ttl_5min, self.admits],
+            &digits.to_be_bytes(),
+            &[self.revision],
+        ];
+        let bytes = fields.concat().try_into();
+        Ok(bytes.expect("the fields of the layout add up to 27 bytes"))
     }
 
     fn decode(bytes: &[u8; PAYLOAD_BYTES], version: Version) -> Result<Self, PayloadError> {
-        let [v, kid, n0, n1, t0, t1, t2, t3, t4, t5, t6, t7, rest @ ..] = *bytes;
-        let [
-            b0,
-            b1,
-            b2,
-            b3,
-            w0,
-            w1,
-            i0,
-            i1,
-            i2,
-            i3,
-            ttl_5min,
-            admits,
-            d0,
-            d1,
-            revision,
-        ] = rest;
-        if v != version.byte() {
+        let mut rest = bytes.as_slice();
+        let [version_byte, kid] = take(&mut rest);
+        if version_byte != version.byte() {
             return Err(PayloadError::Version);
         }
-        let ticket = u64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
-        let time = |bytes| EpochSeconds(i64::from(u32::from_be_bytes(bytes)));
+        let venue_number = VenueNumber(u16::from_be_bytes(take(&mut rest)));
+        let ticket_number = TicketNumber::new(u64::from_be_bytes(take(&mut rest)))
+            .ok_or(PayloadError::TicketNumber)?;
+        let not_before = EpochSeconds(u32::from_be_bytes(take(&mut rest)).into());
+        let window_min = u16::from_be_bytes(take(&mut rest));
+        let issued_at = EpochSeconds(u32::from_be_bytes(take(&mut rest)).into());
+        let [ttl_5min, admits] = take(&mut rest);
+        let last_four = match u16::from_be_bytes(take(&mut rest)) {
+            NO_DIGITS => None,
+            digits => Some(LastFour::new(digits).ok_or(PayloadError::LastFour)?),
+        };
+        let [revision] = take(&mut rest);
         let payload = Self {
             kid: Kid(kid),
-            venue_number: VenueNumber(u16::from_be_bytes([n0, n1])),
-            ticket_number: TicketNumber::new(ticket).ok_or(PayloadError::TicketNumber)?,
-            not_before: time([b0, b1, b2, b3]),
-            window_min: u16::from_be_bytes([w0, w1]),
-            issued_at: time([i0, i1, i2, i3]),
+            venue_number,
+            ticket_number,
+            not_before,
+            window_min,
+            issued_at,
             ttl_5min,
             admits,
-            last_four: match u16::from_be_bytes([d0, d1]) {
-                NO_DIGITS => None,
-                number => Some(LastFour::new(number).ok_or(PayloadError::LastFour)?),
-            },
+            last_four,
             revision,
         };
         payload.check(version)?;
@@ -182,6 +166,15 @@ impl Payload {
         }
         Ok(())
     }
+}
+
+/// The next field of a payload.
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (field, after) = rest
+        .split_first_chunk()
+        .expect("the fields of the layout add up to 27 bytes");
+    *rest = after;
+    *field
 }
 
 /// A payload as it was signed, and its signature: 91 bytes.
