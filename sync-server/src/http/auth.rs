@@ -1,0 +1,132 @@
+//! Who asks, and may they: the one place that reads bearers, checks scopes and settles the venue.
+//! Handlers get a [`Caller`] or a [`Device`] from here and have no other way to a venue.
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::Response;
+use stile_core::ids::VenueId;
+use stile_core::protocol::Code;
+
+use super::App;
+use super::params::wrong;
+use super::refusal::Refusal;
+use crate::server::Device;
+use crate::store::{ApiKey, Scope};
+
+/// The name of the query parameter that says which of a key's venues is meant.
+pub const VENUE_PARAMETER: &str = "venue";
+
+/// A back end whose key was checked, at one of the key's venues.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The venue that the request is about.
+    pub venue: VenueId,
+}
+
+/// The layer of a route for API keys of a scope.
+pub async fn require_key(
+    State((app, scope)): State<(App, Scope)>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let text = bearer(request.headers(), "an API key")?;
+    let key = app.server().authenticate_api_key(text).await?;
+    if !key.may(scope) {
+        return Err(Refusal::new(
+            Code::Forbidden,
+            format!("This route needs a key with the scope {scope}"),
+        ));
+    }
+    let venue = venue_meant(&key, request.uri().query())?;
+    request.extensions_mut().insert(Caller { venue });
+    Ok(next.run(request).await)
+}
+
+/// The layer of a route for enrolled devices.
+pub async fn require_device(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let text = bearer(
+        request.headers(),
+        "the bearer that the device got when it was enrolled",
+    )?;
+    let device = app.server().authenticate_device(text).await?;
+    request.extensions_mut().insert(device);
+    Ok(next.run(request).await)
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Refusal> {
+        settled(parts)
+    }
+}
+
+impl FromRequestParts<App> for Device {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Refusal> {
+        settled(parts)
+    }
+}
+
+/// What the route's layer found out.
+fn settled<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, Refusal> {
+    let found = parts.extensions.get::<T>().cloned();
+    found.ok_or_else(|| Refusal::internal(&"the route does not say who may use it"))
+}
+
+/// The token of `authorization: Bearer …`.
+fn bearer<'h>(headers: &'h HeaderMap, what: &str) -> Result<&'h str, Refusal> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let token = match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok().and_then(|text| {
+            let (scheme, token) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        }),
+        _ => None,
+    };
+    token.filter(|token| !token.is_empty()).ok_or_else(|| {
+        Refusal::new(
+            Code::Unauthorized,
+            format!("This route needs `authorization: Bearer` with {what}"),
+        )
+    })
+}
+
+/// The venue that the request is about: the one that it names, else the key's only one. A venue
+/// that the key is not for is refused alike whether it exists or not.
+fn venue_meant(key: &ApiKey, query: Option<&str>) -> Result<VenueId, Refusal> {
+    let query = query.unwrap_or_default().as_bytes();
+    let mut named = form_urlencoded::parse(query)
+        .filter(|(name, _)| name == VENUE_PARAMETER)
+        .map(|(_, value)| value);
+    match (named.next(), named.next()) {
+        (None, _) => match key.venues.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Err(wrong(
+                VENUE_PARAMETER,
+                "the key is for several venues; add ?venue= to say which one is meant",
+            )),
+        },
+        (Some(text), None) => {
+            let venue: VenueId = text
+                .parse()
+                .map_err(|error| wrong(VENUE_PARAMETER, &format!("{error}")))?;
+            if !key.venues.contains(&venue) {
+                return Err(Refusal::new(
+                    Code::Forbidden,
+                    "The key is not for the venue that the request names",
+                ));
+            }
+            Ok(venue)
+        }
+        (Some(_), Some(_)) => Err(wrong(VENUE_PARAMETER, "is there twice")),
+    }
+}

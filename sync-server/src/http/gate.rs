@@ -1,0 +1,102 @@
+//! What gates ask: enrolment, the lists to hold, and where their records go.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::poll_fn;
+use stile_core::protocol::{
+    EnrolAnswer, EnrolRequest, ListHead, Lists, RecordsAnswer, SignedBatch,
+};
+use stile_core::time::ServiceDay;
+
+use super::App;
+use super::answer::{Json, NDJSON, with_type};
+use super::body::{JsonBody, read_json};
+use super::params::PathParam;
+use super::refusal::Refusal;
+use crate::server::Device;
+
+/// A device presents itself with the token of its enrolment QR.
+///
+/// The same device key may repeat it while the token is good, in case the answer was lost.
+#[utoipa::path(
+    post, path = "/v1/gate/enrol", tag = "gate",
+    request_body = EnrolRequest,
+    responses((status = 200, description = "The device is one of the venue's.", body = EnrolAnswer))
+)]
+pub async fn enrol(
+    State(app): State<App>,
+    JsonBody(request): JsonBody<EnrolRequest>,
+) -> Result<Json<EnrolAnswer>, Refusal> {
+    Ok(Json(app.server().enrol(request).await?))
+}
+
+/// The days that a gate should hold now.
+#[utoipa::path(
+    get, path = "/v1/gate/lists", tag = "gate",
+    responses((status = 200, description = "A signed manifest for each day.", body = Lists))
+)]
+pub async fn lists(State(app): State<App>, device: Device) -> Result<Json<Lists>, Refusal> {
+    Ok(Json(app.server().lists(&device).await?))
+}
+
+/// A day's whitelist.
+///
+/// Lines of JSON, all of one version: a `ListHead`, then `ListPage`s in the order of ticket
+/// numbers, then a `ListEnd`. A list without the last was cut off. `ETag` and `If-None-Match`
+/// spare a list that did not change.
+#[utoipa::path(
+    get, path = "/v1/gate/whitelist/{service_day}", tag = "gate",
+    params(("service_day" = ServiceDay, Path, description = "The day.")),
+    responses(
+        (
+            status = 200, description = "The list.",
+            body = ListHead, content_type = "application/x-ndjson",
+        ),
+        (status = 304, description = "It is the one whose `ETag` the request names."),
+    )
+)]
+pub async fn whitelist(
+    State(app): State<App>,
+    device: Device,
+    PathParam(day): PathParam<ServiceDay>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let mut list = app.server().whitelist(&device, &day).await?;
+    let tag = format!(
+        "W/\"{}.{}\"",
+        list.manifest.generation, list.manifest.version
+    );
+    let is_held = headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|held| held.as_bytes() == tag.as_bytes());
+    let mut response = if is_held {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let chunks = poll_fn(move |context| list.chunks.poll_recv(context));
+        with_type(NDJSON, Body::from_stream(chunks))
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// A signed batch of 1 to 500 records.
+///
+/// The answer has one result per record; sending the same record again changes nothing.
+#[utoipa::path(
+    post, path = "/v1/gate/records", tag = "gate",
+    request_body = SignedBatch,
+    responses((status = 200, description = "What became of each record.", body = RecordsAnswer))
+)]
+pub async fn records(
+    State(app): State<App>,
+    device: Device,
+    request: Request,
+) -> Result<Json<RecordsAnswer>, Refusal> {
+    let batch: SignedBatch = read_json(request, app.limits().batch_bytes).await?;
+    Ok(Json(app.server().file_records(&device, batch).await?))
+}

@@ -1,0 +1,38 @@
+//! What a venue decided for itself.
+
+use axum::extract::State;
+use stile_core::policy::Policy;
+
+use super::App;
+use super::answer::Json;
+use super::auth::Caller;
+use super::body::JsonBody;
+use super::refusal::Refusal;
+
+/// The venue's policy.
+#[utoipa::path(
+    get, path = "/v1/policy", operation_id = "get_policy", tag = "policy",
+    responses((status = 200, description = "The policy.", body = Policy))
+)]
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<Json<Policy>, Refusal> {
+    Ok(Json(app.server().policy(&caller.venue).await?))
+}
+
+/// Replaces the venue's policy.
+///
+/// Gates hear of it with their next list.
+#[utoipa::path(
+    put, path = "/v1/policy", operation_id = "put_policy", tag = "policy",
+    request_body = Policy,
+    responses((status = 200, description = "The policy as it stands now.", body = Policy))
+)]
+pub async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBody(policy): JsonBody<Policy>,
+) -> Result<Json<Policy>, Refusal> {
+    app.server()
+        .set_policy(&caller.venue, policy.clone())
+        .await?;
+    Ok(Json(policy))
+}

@@ -1,0 +1,173 @@
+//! Adds routes to the router and to the OpenAPI document, each together with who may use it: a
+//! route without that cannot be added.
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::routing::MethodRouter;
+use tower_http::decompression::RequestDecompressionLayer;
+use tower_http::timeout::{RequestBodyDeadlineLayer, RequestBodyTimeoutLayer, TimeoutLayer};
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, Required, ResponseBuilder};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
+
+use super::App;
+use super::auth::{VENUE_PARAMETER, require_device, require_key};
+use super::refusal::PROBLEM_JSON;
+use crate::config::Limits;
+use crate::store::Scope;
+
+/// The security scheme of routes for API keys.
+pub const API_KEY: &str = "api_key";
+/// The security scheme of routes for devices.
+pub const DEVICE: &str = "device";
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Everybody.
+    Public,
+    /// Enrolled devices.
+    Device,
+    /// API keys with this scope.
+    Key(Scope),
+}
+
+/// How long a body may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Body and answer have times of their own.
+    Bounded,
+    /// Of any length, read as it comes: only standing still is bounded.
+    Streamed,
+}
+
+/// Routes with their documents, and who may use them.
+#[derive(Default)]
+pub struct Routes(Vec<(Access, Pace, UtoipaMethodRouter<App>)>);
+
+impl Routes {
+    /// Adds routes for everybody.
+    pub fn public(self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Public, Pace::Bounded, routes)
+    }
+
+    /// Adds routes for enrolled devices.
+    pub fn device(self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Device, Pace::Bounded, routes)
+    }
+
+    /// Adds routes for API keys with a scope.
+    pub fn key(self, scope: Scope, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Key(scope), Pace::Bounded, routes)
+    }
+
+    /// Adds routes for API keys with a scope that send a body of any length.
+    pub fn key_upload(self, scope: Scope, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Key(scope), Pace::Streamed, routes)
+    }
+
+    fn add(mut self, access: Access, pace: Pace, routes: UtoipaMethodRouter<App>) -> Self {
+        let routes = described(routes, |operation| describe(operation, access));
+        self.0.push((access, pace, routes));
+        self
+    }
+
+    /// The document that describes them.
+    pub fn into_document(self, head: OpenApi) -> OpenApi {
+        let routes = self.0.into_iter().map(|(_, _, routes)| routes);
+        let router = OpenApiRouter::with_openapi(head);
+        routes.fold(router, OpenApiRouter::routes).into_openapi()
+    }
+
+    /// The routes behind their guards.
+    pub fn into_router(self, app: &App) -> Router<App> {
+        let routes = self.0.into_iter().map(|(access, pace, routes)| {
+            routes.map(|router| guarded(paced(router, pace, app.limits()), access, app))
+        });
+        routes
+            .fold(OpenApiRouter::default(), OpenApiRouter::routes)
+            .into()
+    }
+}
+
+fn guarded(router: MethodRouter<App>, access: Access, app: &App) -> MethodRouter<App> {
+    match access {
+        Access::Public => router,
+        Access::Device => router.route_layer(from_fn_with_state(app.clone(), require_device)),
+        Access::Key(scope) => {
+            router.route_layer(from_fn_with_state((app.clone(), scope), require_key))
+        }
+    }
+}
+
+/// Takes the compression off, and bounds the time that body and answer may take.
+fn paced(router: MethodRouter<App>, pace: Pace, limits: &Limits) -> MethodRouter<App> {
+    let router = router
+        .route_layer(RequestDecompressionLayer::new())
+        .route_layer(RequestBodyTimeoutLayer::new(limits.idle_time));
+    match pace {
+        Pace::Streamed => router,
+        Pace::Bounded => {
+            let too_late = StatusCode::SERVICE_UNAVAILABLE;
+            let whole = TimeoutLayer::with_status_code(too_late, limits.request_time);
+            let body = RequestBodyDeadlineLayer::new(limits.body_time);
+            router.route_layer(body).route_layer(whole)
+        }
+    }
+}
+
+/// Writes down who may use an operation, and how it answers errors.
+fn describe(operation: &mut Operation, access: Access) {
+    let nothing: [&str; 0] = [];
+    operation.security = Some(match access {
+        // Empty, and not absent: nobody forgot it.
+        Access::Public => Vec::new(),
+        Access::Device => vec![SecurityRequirement::new(DEVICE, nothing)],
+        Access::Key(scope) => vec![SecurityRequirement::new(API_KEY, [scope.name()])],
+    });
+    if let Access::Key(_) = access {
+        let parameters = operation.parameters.get_or_insert_default();
+        parameters.push(venue_parameter().build().into());
+    }
+    let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem")));
+    let error = ResponseBuilder::new()
+        .description("A problem document, by whose `code` programs go.")
+        .content(PROBLEM_JSON, problem.build());
+    let responses = &mut operation.responses.responses;
+    responses.insert("default".to_owned(), error.build().into());
+}
+
+fn venue_parameter() -> ParameterBuilder {
+    ParameterBuilder::new()
+        .name(VENUE_PARAMETER)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(
+            "The venue that is meant; may be left out where the key is for one venue only.",
+        ))
+        .schema(Some(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .pattern(Some("^[a-z0-9-]{1,32}$")),
+        ))
+}
+
+/// Changes the document of each operation.
+fn described(
+    (schemas, mut paths, router): UtoipaMethodRouter<App>,
+    mut change: impl FnMut(&mut Operation),
+) -> UtoipaMethodRouter<App> {
+    for item in paths.paths.values_mut() {
+        let operations = [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+        ];
+        operations.into_iter().flatten().for_each(&mut change);
+    }
+    (schemas, paths, router)
+}
