@@ -1,0 +1,3 @@
+//! The demo.
+
+fn main() {}

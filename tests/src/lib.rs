@@ -1,0 +1,6 @@
+//! Whole-system tests: real servers and gates as processes, a line between them that can be bad,
+//! a booking system that never was, and the comparison of what gates wrote with what the back
+//! end pulls. Nothing of the product lives here, and the product knows nothing of it.
+
+pub mod booking;
+pub mod qr;
