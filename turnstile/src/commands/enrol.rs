@@ -1,0 +1,218 @@
+//! `stile-gate enrol`: makes this machine a device of the venue.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stile_core::device::{Candidate, Device, Identity, IdentityError, LiveStatus};
+use stile_core::ids::GateId;
+use stile_core::outbox::HttpAnswer;
+use stile_core::platform::Platform;
+use stile_core::protocol::{Code, EnrolAnswer, EnrolmentText, Problem};
+use tokio::time::sleep;
+
+use super::CommandError;
+use crate::client::{Client, ClientError, complaint};
+use crate::config::CONFIG_FILE;
+use crate::event::{Event, Tell};
+use crate::platform::Linux;
+use crate::sync_loop::{Wake, Work, client_of, runtime};
+
+/// Pauses before the enrolment is sent again when no answer came: the server knows the same key
+/// again, so that a lost answer loses no token.
+const RETRY_PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+
+/// What may be said beside the text.
+#[derive(Debug, Clone, Default)]
+pub struct EnrolOptions {
+    /// What people call the device; the machine's name if none.
+    pub name: Option<String>,
+    /// The gate that it is to serve.
+    pub gate: Option<GateId>,
+}
+
+/// Enrols the folder's device, fetches its lists, and prints what it holds.
+pub fn enrol(data: &Path, text: &str, options: &EnrolOptions) -> Result<(), CommandError> {
+    let text: EnrolmentText = text
+        .parse()
+        .map_err(|error| CommandError::Usage(format!("{error}")))?;
+    prepare_folder(data)?;
+    let platform: Arc<dyn Platform> = Arc::new(Linux::new().map_err(machine)?);
+    let runtime = runtime().map_err(machine)?;
+    let identity = runtime.block_on(present(&text, options, &platform))?;
+    let gate = choose(&identity, options.gate.as_ref())?;
+    identity.save(data)?;
+    if let Some(gate) = &options.gate {
+        remember(data, gate)?;
+    }
+    println!(
+        "enrolled: device {} of venue {}, gate {gate}",
+        identity.device_id, identity.venue_id
+    );
+    let device = Arc::new(Device::open(data, Some(&gate), Arc::clone(&platform))?);
+    runtime.block_on(first_lists(&device, platform))?;
+    runtime.shutdown_background();
+    print_lists(&device.live_status());
+    Ok(())
+}
+
+/// Makes the folder, and finds out before the token is spent whether it can be used.
+fn prepare_folder(data: &Path) -> Result<(), CommandError> {
+    let storage = |error: io::Error| CommandError::Storage(format!("{}: {error}", data.display()));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data)
+        .map_err(storage)?;
+    if Identity::exists(data) {
+        return Err(IdentityError::AlreadyEnrolled(data.to_owned()).into());
+    }
+    let probe = data.join("enrol.probe");
+    File::create(&probe)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::remove_file(&probe))
+        .map_err(storage)
+}
+
+async fn present(
+    text: &EnrolmentText,
+    options: &EnrolOptions,
+    platform: &Arc<dyn Platform>,
+) -> Result<Identity, CommandError> {
+    // A board with a clock of 1970 still knows the time of the text.
+    let (clock, floor) = (Arc::clone(platform), text.time.millis());
+    let client = Client::new(
+        &text.server,
+        text.ca_pin.as_deref(),
+        Arc::new(move || clock.moment().wall.max(floor)),
+        Arc::clone(platform),
+    )?;
+    let candidate = Candidate::new(text.clone(), platform.as_ref());
+    let name = options.name.clone().unwrap_or_else(host_name);
+    let request = candidate.request(&name, &model());
+    let mut pauses = RETRY_PAUSES.into_iter();
+    let answer = loop {
+        let answer = async { client.enrol(&request).await?.read().await };
+        match (answer.await, pauses.next()) {
+            (Ok(answer), _) => break answer,
+            (Err(ClientError::Transport(_)), Some(pause)) => sleep(pause).await,
+            (Err(error), _) => {
+                return Err(CommandError::Failed(format!(
+                    "{error}; is {} right, and reachable from here?",
+                    text.server
+                )));
+            }
+        }
+    };
+    let answer = read(&answer, &text.server)?;
+    Ok(candidate.accept(answer)?)
+}
+
+fn read(answer: &HttpAnswer, server: &str) -> Result<EnrolAnswer, CommandError> {
+    if let (200 | 201, Ok(good)) = (answer.status, serde_json::from_slice(&answer.body)) {
+        return Ok(good);
+    }
+    let problem = serde_json::from_slice::<Problem>(&answer.body).ok();
+    Err(CommandError::Failed(match problem {
+        Some(problem) if problem.code == Code::EnrolmentRefused => format!(
+            "{}; make a new enrolment text at the server and use it within ten minutes",
+            problem.detail
+        ),
+        Some(_) => format!("the server refuses: {}", complaint(answer)),
+        None => format!(
+            "{server} is no Stile server, or something stands between (a sign-in page, a proxy): \
+             it answered {}",
+            answer.status
+        ),
+    }))
+}
+
+fn choose(identity: &Identity, asked: Option<&GateId>) -> Result<GateId, CommandError> {
+    let ids = || identity.gates.iter().map(|gate| &gate.gate_id);
+    let found = match asked {
+        Some(asked) => ids().find(|gate| *gate == asked),
+        None => ids().next(),
+    };
+    found.cloned().ok_or_else(|| {
+        let allowed: Vec<_> = ids().map(GateId::as_str).collect();
+        CommandError::Usage(format!(
+            "this enrolment is for gate {}; nothing was saved: run it again with one of these",
+            allowed.join(", ")
+        ))
+    })
+}
+
+/// Notes the gate for `run`, unless the folder has a configuration that may say another.
+fn remember(data: &Path, gate: &GateId) -> Result<(), CommandError> {
+    let path = data.join(CONFIG_FILE);
+    if path.exists() {
+        return Ok(());
+    }
+    // A gate's id holds nothing that TOML would read otherwise.
+    fs::write(&path, format!("gate = \"{gate}\"\n"))
+        .map_err(|error| CommandError::Storage(format!("{}: {error}", path.display())))
+}
+
+async fn first_lists(
+    device: &Arc<Device>,
+    platform: Arc<dyn Platform>,
+) -> Result<(), CommandError> {
+    let client = client_of(device, Arc::clone(&platform))?;
+    let tell: Tell = Arc::new(|event| {
+        if matches!(
+            event,
+            Event::ListRefused { .. } | Event::Unauthorised { .. }
+        ) {
+            eprintln!("{event}");
+        }
+    });
+    let work = Work::new(Arc::clone(device), platform, client, tell, Wake::default());
+    if let Err(error) = work.poll().await {
+        eprintln!("{error}; the lists come when the gate runs");
+    }
+    Ok(())
+}
+
+fn print_lists(live: &LiveStatus) {
+    if live.lists.is_empty() {
+        println!("no list yet");
+    }
+    for list in &live.lists {
+        println!(
+            "list of {}: {} tickets, version {}",
+            list.service_day, list.tickets, list.version
+        );
+    }
+}
+
+fn host_name() -> String {
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    match name.is_empty() {
+        true => "gate".into(),
+        false => name,
+    }
+}
+
+/// Make and model, where the board tells.
+fn model() -> String {
+    let board = fs::read_to_string("/sys/firmware/devicetree/base/model").unwrap_or_default();
+    let board = board.trim_matches(['\0', '\n', ' ']);
+    let machine = rustix::system::uname()
+        .machine()
+        .to_string_lossy()
+        .into_owned();
+    match board {
+        "" => format!("Linux {machine}"),
+        board => format!("{board} ({machine})"),
+    }
+}
+
+pub(super) fn machine(error: io::Error) -> CommandError {
+    CommandError::Failed(format!("this machine: {error}"))
+}

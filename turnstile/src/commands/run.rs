@@ -1,0 +1,167 @@
+//! `stile-gate run`: the gate at work, until a signal or the end of its scanners.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use stile_core::device::Device;
+use stile_core::platform::Platform;
+
+use super::CommandError;
+use super::enrol::machine;
+use crate::config::{Config, Settings};
+use crate::controller::Controller;
+use crate::event::Event;
+use crate::platform::Linux;
+use crate::printer::{Lines, Printer, Style};
+use crate::relay::{PulseEvent, Pulses, RelayError, RelaySpec};
+use crate::scanner::{Input, Inputs, Scanner, queue};
+use crate::status_file::StatusFile;
+use crate::sync_loop::SyncLoop;
+use crate::threads;
+use crate::words::Words;
+
+/// How to run.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// What flags and file say together.
+    pub settings: Settings,
+    /// One JSON object per reading and event on standard output.
+    pub json: bool,
+}
+
+/// Runs the gate.
+pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
+    let config = options.settings.finish()?;
+    let platform: Arc<dyn Platform> = Arc::new(Linux::new().map_err(machine)?);
+    let device = match Device::open(data, config.gate.as_ref(), Arc::clone(&platform)) {
+        Ok(device) => Arc::new(device),
+        Err(error) => return Err(shut(error.into(), &config.relay)),
+    };
+    let style = Style {
+        json: options.json,
+        language: config.language,
+    };
+    let words = Words::of(device.identity());
+    let printer = Printer::start(words, style, io::stdout()).map_err(machine)?;
+    let result = work(data, &config, device, platform, printer.lines());
+    printer.finish();
+    result
+}
+
+/// A gate that cannot start must not stand open, as a power cut may have left it. Only where
+/// another controller is at work is the relay none of ours.
+fn shut(error: CommandError, relay: &RelaySpec) -> CommandError {
+    if !matches!(error, CommandError::Locked(_))
+        && let Err(trouble) = relay.open().and_then(|mut relay| relay.close())
+    {
+        tracing::error!("{trouble}");
+    }
+    error
+}
+
+fn work(
+    data: &Path,
+    config: &Config,
+    device: Arc<Device>,
+    platform: Arc<dyn Platform>,
+    lines: &Lines,
+) -> Result<(), CommandError> {
+    let relay = |error: RelayError| CommandError::Failed(error.to_string());
+    let pulses = pulses(config, Arc::clone(&device), lines.clone(), relay)?;
+    let scanners = open_scanners(config)?;
+    let (inputs, readings) = queue();
+    stop_on_signals(inputs.clone()).map_err(machine)?;
+
+    let names: Vec<_> = scanners.iter().map(|scanner| scanner.name()).collect();
+    let mut status = StatusFile {
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        gate_id: device.gate_id().clone(),
+        scanners: names.clone(),
+        relay: config.relay.to_string(),
+        started_at: platform.moment().wall,
+        written_at: platform.moment().wall,
+        written_boot_ms: 0,
+        boot_id: String::new(),
+        live: device.live_status(),
+    };
+    lines.event(Event::Ready {
+        gate_id: device.gate_id().clone(),
+        scanners: names,
+        relay: config.relay.to_string(),
+    });
+    if let Some(salvage) = device.salvage() {
+        lines.event(Event::JournalSalvaged {
+            kept_aside: salvage.kept_aside.clone(),
+            records: salvage.records,
+        });
+    }
+    let (folder, watched, clock) = (data.to_owned(), Arc::clone(&device), Arc::clone(&platform));
+    let write_status = move || {
+        status.live = watched.live_status();
+        status.stamp(clock.moment());
+        // On a full disk the file grows old, which says as much.
+        let _ = status.write(&folder);
+    };
+    let sync = SyncLoop::start(Arc::clone(&device), platform, lines.tell(), write_status)?;
+    let count = scanners.len();
+    start_scanners(scanners, &inputs).map_err(machine)?;
+
+    let wake = sync.wake().clone();
+    let controller = Controller {
+        device,
+        pulses,
+        lines: lines.clone(),
+        on_record: Box::new(move || wake.record()),
+    };
+    controller.run(&readings, count);
+    sync.stop();
+    lines.event(Event::Stopped);
+    Ok(())
+}
+
+fn pulses(
+    config: &Config,
+    device: Arc<Device>,
+    lines: Lines,
+    failed: impl Fn(RelayError) -> CommandError,
+) -> Result<Pulses, CommandError> {
+    let relay = config.relay.open().map_err(failed)?;
+    let on = move |event| match event {
+        PulseEvent::Closed => device.gate_closed(),
+        PulseEvent::CloseFailed(error) => lines.event(Event::RelayFailed {
+            what: format!("the gate may stand open: {error}"),
+        }),
+    };
+    Pulses::start(relay, config.hold, on).map_err(machine)
+}
+
+fn open_scanners(config: &Config) -> Result<Vec<Box<dyn Scanner>>, CommandError> {
+    let open = |spec: &crate::scanner::ScannerSpec| {
+        spec.open(config.idle_gap)
+            .map_err(|error| CommandError::Failed(format!("scanner {spec}: {error}")))
+    };
+    config.scanners.iter().map(open).collect()
+}
+
+fn start_scanners(scanners: Vec<Box<dyn Scanner>>, inputs: &Inputs) -> io::Result<()> {
+    for scanner in scanners {
+        let inputs = inputs.clone();
+        threads::spawn("scanner", move || scanner.run(inputs))?;
+    }
+    Ok(())
+}
+
+/// The first signal ends the gate in order; those after it change nothing.
+fn stop_on_signals(inputs: Inputs) -> io::Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    threads::spawn("signals", move || {
+        for _ in signals.forever() {
+            inputs.put(Input::Stop);
+        }
+    })?;
+    Ok(())
+}

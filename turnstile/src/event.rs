@@ -1,0 +1,191 @@
+//! What a running gate tells beside its verdicts: to the person on call as a line of the log, to
+//! programs as `{"event": …}`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use stile_core::ids::GateId;
+use stile_core::time::ServiceDay;
+
+/// Takes events; cheap, and never waits.
+pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// The way of things.
+    Normal,
+    /// Somebody should look at it today.
+    Warning,
+    /// Somebody should come.
+    Alarm,
+}
+
+/// Something that happened. Holds no code, no name, no number of a visitor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The gate takes codes.
+    Ready {
+        /// The gate that it serves.
+        gate_id: GateId,
+        /// The scanners, with the TCP address that was bound.
+        scanners: Vec<String>,
+        /// The relay.
+        relay: String,
+    },
+    /// A damaged journal was kept aside, and what could be read of it saved.
+    JournalSalvaged {
+        /// The damaged file.
+        kept_aside: PathBuf,
+        /// Records saved.
+        records: u64,
+    },
+    /// A day's list is in use.
+    ListApplied {
+        /// The day.
+        service_day: ServiceDay,
+        /// Its tickets, tombstones included.
+        tickets: u64,
+    },
+    /// A list, or the word on lists, was not taken; those in use stay.
+    ListRefused {
+        /// Why.
+        why: String,
+    },
+    /// The server answers.
+    Online,
+    /// It does not, and has not for a minute.
+    Offline,
+    /// The server does not know this device, or will not serve it.
+    Unauthorised {
+        /// What it says.
+        what: String,
+    },
+    /// Records do not go up.
+    UploadTrouble {
+        /// What is known of the cause.
+        what: String,
+    },
+    /// Records go up again.
+    UploadResumed,
+    /// The wall clock is off.
+    ClockWarning {
+        /// By how much, in ms; positive when it is ahead.
+        off_ms: i64,
+    },
+    /// The wall clock is right again.
+    ClockRight,
+    /// The journal cannot be read or written beside scans.
+    StorageTrouble {
+        /// What is wrong.
+        what: String,
+    },
+    /// The relay did not do what it was told.
+    RelayFailed {
+        /// What is wrong.
+        what: String,
+    },
+    /// A scanner sent a line that is longer than any code; it was dropped.
+    CodeOverlong {
+        /// Which scanner.
+        scanner: String,
+    },
+    /// A scanner has ended.
+    ScannerEnded {
+        /// Which scanner.
+        scanner: String,
+    },
+    /// Output was dropped because nobody took it.
+    OutputDropped {
+        /// Lines dropped.
+        lines: u64,
+    },
+    /// The gate is shut and takes no more codes.
+    Stopped,
+}
+
+impl Event {
+    /// How much it matters.
+    pub fn weight(&self) -> Weight {
+        match self {
+            Self::Ready { .. }
+            | Self::ListApplied { .. }
+            | Self::Online
+            | Self::UploadResumed
+            | Self::ClockRight
+            | Self::ScannerEnded { .. }
+            | Self::Stopped => Weight::Normal,
+            Self::ListRefused { .. }
+            | Self::Offline
+            | Self::UploadTrouble { .. }
+            | Self::ClockWarning { .. }
+            | Self::CodeOverlong { .. }
+            | Self::OutputDropped { .. } => Weight::Warning,
+            Self::JournalSalvaged { .. }
+            | Self::Unauthorised { .. }
+            | Self::StorageTrouble { .. }
+            | Self::RelayFailed { .. } => Weight::Alarm,
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready {
+                gate_id,
+                scanners,
+                relay,
+            } => write!(
+                f,
+                "ready: gate {gate_id}, scanner {}, relay {relay}",
+                scanners.join(", ")
+            ),
+            Self::JournalSalvaged {
+                kept_aside,
+                records,
+            } => write!(
+                f,
+                "the journal was damaged: {records} records saved, the file is kept as {}",
+                kept_aside.display()
+            ),
+            Self::ListApplied {
+                service_day,
+                tickets,
+            } => write!(f, "list of {service_day} in use: {tickets} tickets"),
+            Self::ListRefused { why } => write!(f, "{why}; the lists in use stay"),
+            Self::Online => f.write_str("online: the server answers"),
+            Self::Offline => {
+                f.write_str("offline: no answer for a minute; admission goes on, check-ins wait")
+            }
+            Self::Unauthorised { what } => write!(
+                f,
+                "the server will not serve this device ({what}); nothing is deleted, \
+                 check-ins wait"
+            ),
+            Self::UploadTrouble { what } => write!(f, "check-ins do not go up: {what}"),
+            Self::UploadResumed => f.write_str("check-ins go up again"),
+            Self::ClockWarning { off_ms } => {
+                let (way, off) = match *off_ms {
+                    0.. => ("ahead", *off_ms),
+                    _ => ("behind", off_ms.saturating_neg()),
+                };
+                write!(f, "this machine's clock is {} s {way}", off / 1000)
+            }
+            Self::ClockRight => f.write_str("this machine's clock is right again"),
+            Self::StorageTrouble { what } => f.write_str(what),
+            Self::RelayFailed { what } => f.write_str(what),
+            Self::CodeOverlong { scanner } => {
+                write!(f, "{scanner}: a line longer than any code was dropped")
+            }
+            Self::ScannerEnded { scanner } => write!(f, "{scanner}: ended"),
+            Self::OutputDropped { lines } => {
+                write!(f, "{lines} lines of output were dropped: nobody takes them")
+            }
+            Self::Stopped => f.write_str("stopped; the gate is shut"),
+        }
+    }
+}

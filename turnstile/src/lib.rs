@@ -1,0 +1,17 @@
+//! A headless gate: what a scanner reads goes through core's decision to a relay, while records
+//! go up and lists come down beside it. Decides nothing itself; has no screen.
+
+pub mod client;
+pub mod commands;
+pub mod config;
+pub mod controller;
+pub mod event;
+pub mod platform;
+pub mod printer;
+pub mod relay;
+pub mod scanner;
+pub mod status_file;
+pub mod sync_loop;
+mod threads;
+mod tls;
+pub mod words;

@@ -1,0 +1,166 @@
+//! `stile-gate`: reads flags, calls one command, and turns its error into a message and an exit
+//! code.
+
+use std::io::{IsTerminal, stderr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use stile_core::ids::GateId;
+use stile_core::reason::Language;
+use stile_core::time::EpochMillis;
+use stile_turnstile::commands::{self, CommandError, EnrolOptions, RunOptions};
+use stile_turnstile::config::{RelaySettings, Settings};
+use stile_turnstile::relay::RelaySpec;
+use stile_turnstile::scanner::ScannerSpec;
+use tracing_subscriber::EnvFilter;
+
+/// The environment variable that sets what is logged, as `info` or `stile_turnstile=debug`.
+const LOG_VARIABLE: &str = "STILE_LOG";
+
+/// A gate that admits visitors when the network is gone.
+#[derive(Debug, Parser)]
+#[command(name = "stile-gate", version, about)]
+struct Cli {
+    /// The folder that holds what the gate knows and has recorded.
+    #[arg(long, global = true, env = "STILE_GATE_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The configuration; by default stile-gate.toml in the data folder, if it is there.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make this machine a device of a venue.
+    Enrol {
+        /// The text of the enrolment QR, in quotes.
+        text: String,
+        /// What people call the device; by default the machine's name.
+        #[arg(long)]
+        name: Option<String>,
+        /// The gate to serve, if the enrolment allows several.
+        #[arg(long, value_name = "ID")]
+        gate: Option<GateId>,
+    },
+    /// Serve the gate until a signal, or until its scanners have ended.
+    Run(RunFlags),
+    /// Say how the gate is.
+    Status {
+        /// As one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write every record that is not known to be on the server, as NDJSON.
+    Export {
+        /// A new file; by default standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Say what the gate would answer to a code and why. Changes nothing.
+    Explain {
+        /// The code.
+        #[arg(allow_hyphen_values = true)]
+        code: String,
+        /// At another time: epoch seconds or RFC 3339.
+        #[arg(long, value_name = "TIME", value_parser = commands::parse_time)]
+        at: Option<EpochMillis>,
+        /// The gate, if the device may serve several.
+        #[arg(long, value_name = "ID")]
+        gate: Option<GateId>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunFlags {
+    /// The gate to serve, if the device may serve several.
+    #[arg(long, value_name = "ID")]
+    gate: Option<GateId>,
+    /// Where codes come from: stdin or tcp:ADDRESS:PORT; may be given several times.
+    #[arg(long = "scanner", value_name = "SCANNER")]
+    scanners: Vec<ScannerSpec>,
+    /// How long a scanner's line is quiet behind a code without a line end, in ms.
+    #[arg(long, value_name = "MS")]
+    idle_gap_ms: Option<u64>,
+    /// What opens the gate: log, log:FILE or command:PROGRAM.
+    #[arg(long, value_name = "RELAY")]
+    relay: Option<RelaySpec>,
+    /// How long a pulse keeps the relay open, in ms; 500 by default.
+    #[arg(long, value_name = "MS")]
+    hold_ms: Option<u64>,
+    /// One JSON object per reading and event on standard output.
+    #[arg(long)]
+    json: bool,
+    /// The language of verdict lines: zh-CN or en; both by default.
+    #[arg(long, value_parser = language)]
+    language: Option<Language>,
+}
+
+impl RunFlags {
+    fn over(self, file: Settings) -> RunOptions {
+        let flags = Settings {
+            gate: self.gate,
+            scanners: self.scanners,
+            idle_gap_ms: self.idle_gap_ms,
+            language: self.language,
+            relay: RelaySettings {
+                driver: self.relay,
+                hold_ms: self.hold_ms,
+            },
+        };
+        RunOptions {
+            settings: file.under(flags),
+            json: self.json,
+        }
+    }
+}
+
+fn language(text: &str) -> Result<Language, &'static str> {
+    match text {
+        "zh-CN" => Ok(Language::ZhCn),
+        "en" => Ok(Language::En),
+        _ => Err("the languages are zh-CN and en"),
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal())
+        .with_target(false)
+        .init();
+    match call(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("stile-gate: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn call(cli: Cli) -> Result<(), CommandError> {
+    let data = cli.data.ok_or_else(|| {
+        CommandError::Usage("say where the gate's folder is: --data DIR, or STILE_GATE_DATA".into())
+    })?;
+    let settings = || Settings::load(&data, cli.config.as_deref());
+    match cli.command {
+        Command::Enrol { text, name, gate } => {
+            commands::enrol(&data, &text, &EnrolOptions { name, gate })
+        }
+        Command::Run(flags) => {
+            let options = flags.over(settings()?);
+            commands::run(&data, options)
+        }
+        Command::Status { json } => commands::status(&data, settings()?.gate.as_ref(), json),
+        Command::Export { out } => commands::export(&data, out.as_deref()),
+        Command::Explain { code, at, gate } => {
+            let gate = gate.or(settings()?.gate);
+            commands::explain(&data, gate.as_ref(), &code, at)
+        }
+    }
+}
