@@ -75,12 +75,19 @@ pub struct LastEntry {
     pub gate_id: GateId,
 }
 
-/// Folds the movements of one ticket at one checkpoint. A record seen twice counts once.
-pub fn fold(admits: u8, reentry: Reentry, mut movements: Vec<Movement>) -> Fold {
-    let admits = u32::from(admits);
+/// The movements of one ticket at one checkpoint in the order in which the fold goes over them. A
+/// record seen twice is there once.
+pub fn in_order(reentry: Reentry, mut movements: Vec<Movement>) -> Vec<Movement> {
     let mut seen = HashSet::with_capacity(movements.len());
     movements.retain(|movement| seen.insert(movement.record_id));
     movements.sort_by(|a, b| order(reentry, a, b));
+    movements
+}
+
+/// Folds the movements of one ticket at one checkpoint. A record seen twice counts once.
+pub fn fold(admits: u8, reentry: Reentry, movements: Vec<Movement>) -> Fold {
+    let admits = u32::from(admits);
+    let movements = in_order(reentry, movements);
     let mut fold = Fold {
         remaining: admits,
         ..Fold::default()

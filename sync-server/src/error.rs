@@ -35,8 +35,8 @@ pub enum ServerError {
     /// A token that enrols nothing.
     #[error("{0}")]
     EnrolmentRefused(&'static str),
-    /// No such thing at this venue.
-    #[error("there is no such {0} at this venue")]
+    /// No such thing.
+    #[error("there is no such {0}")]
     NotFound(&'static str),
     /// It contradicts what is there.
     #[error("{0}")]
@@ -100,7 +100,7 @@ impl From<StoreError> for ServerError {
         match error {
             StoreError::Exists(what) => Self::Conflict(format!("there is already such a {what}")),
             StoreError::Missing(what) => Self::NotFound(what),
-            StoreError::Damaged(_) => Self::Internal(Box::new(error)),
+            StoreError::Damaged(_) | StoreError::Fault(_) => Self::Internal(Box::new(error)),
             StoreError::Full | StoreError::Closed | StoreError::Unavailable(_) => {
                 Self::StoreUnavailable(error)
             }

@@ -13,6 +13,8 @@
 //! Times come from the caller; an engine reads no clock. The suite in `tests/store_conformance`
 //! holds every engine to this.
 
+pub mod have;
+pub mod sqlite;
 mod types;
 
 use async_trait::async_trait;
@@ -25,7 +27,7 @@ pub use types::*;
 
 /// Why the store did not do what it was asked. Says nothing of what was stored: the method had no
 /// effect.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// There is one of that name already.
     #[error("there is already such a {0}")]
@@ -39,12 +41,15 @@ pub enum StoreError {
     /// What is stored cannot be read.
     #[error("the database is damaged: {0}")]
     Damaged(String),
-    /// The store is being closed.
+    /// The store is closed, or being closed.
     #[error("the store is closed")]
     Closed,
     /// It cannot be reached or does not answer now; asking again later may help.
     #[error("the store does not answer: {0}")]
     Unavailable(String),
+    /// A fault of ours: the store refused what must not have been asked of it.
+    #[error("the store refused: {0}")]
+    Fault(String),
 }
 
 /// What a storing method answers.
@@ -135,11 +140,7 @@ pub trait Store: Send + Sync {
     async fn session(&self, venue: VenueNumber, id: &SessionId) -> Result<Option<Session>>;
 
     /// The venue's sessions, of one day if one is given, by start and id.
-    async fn sessions(
-        &self,
-        venue: VenueNumber,
-        day: Option<&ServiceDay>,
-    ) -> Result<Vec<Session>>;
+    async fn sessions(&self, venue: VenueNumber, day: Option<&ServiceDay>) -> Result<Vec<Session>>;
 
     // Tickets
 
@@ -205,11 +206,7 @@ pub trait Store: Send + Sync {
     /// Enrols a device by its token. The first key that comes before the token's end has it; the
     /// same key may come again until then and gets the same device. [`EnrolOutcome::Taken`] and
     /// the like change nothing.
-    async fn enrol(
-        &self,
-        venue: VenueNumber,
-        claim: EnrolmentClaim,
-    ) -> Result<EnrolOutcome>;
+    async fn enrol(&self, venue: VenueNumber, claim: EnrolmentClaim) -> Result<EnrolOutcome>;
 
     /// The device whose bearer has this hash.
     async fn device(&self, venue: VenueNumber, bearer_hash: &[u8; 32]) -> Result<Option<Device>>;
@@ -220,7 +217,7 @@ pub trait Store: Send + Sync {
     /// order, and how far each of the logs is there. In one transaction:
     ///
     /// The first of these that applies settles a record:
-    /// 1. it is `foreign`: quarantined, and occupies neither its id nor its place;
+    /// 1. it is `foreign`: `Quarantined(ForeignVenue)`; it does not occupy its id;
     /// 2. its id is stored with the same hash: what became of it then (`Replayed`, or
     ///    `Quarantined` with its cause), and nothing changes;
     /// 3. its id is stored with another hash: `Quarantined(IdTaken)`;
@@ -230,8 +227,9 @@ pub trait Store: Send + Sync {
     ///    `Quarantined(UnknownTicket)`;
     /// 6. otherwise `Accepted`: it gets the next position.
     ///
-    /// Quarantined records are kept by (id, hash), as often as they come once, and count nowhere.
-    /// Those of 2, 5 and 6 occupy their place; so do those of 3.
+    /// Quarantined records are kept by (id, hash), once however often they come, and count
+    /// nowhere. Places are the sending device's own, and every record but those of 4 occupies its
+    /// place.
     ///
     /// After the last record, the standings of all entries of the (ticket, day, checkpoint)s that
     /// were moved are settled by [`crate::admissions::settle`], and a conflict is open for each
@@ -282,11 +280,8 @@ pub trait ListSnapshot: Send {
     async fn bucket(&mut self, bucket: u8) -> Result<Vec<ListRow>>;
 
     /// The next `limit` rows in the order of their numbers, tombstones included.
-    async fn rows_after(
-        &mut self,
-        after: Option<TicketNumber>,
-        limit: u32,
-    ) -> Result<Vec<ListRow>>;
+    async fn rows_after(&mut self, after: Option<TicketNumber>, limit: u32)
+    -> Result<Vec<ListRow>>;
 
     /// Rows, tombstones included.
     async fn count(&mut self) -> Result<u64>;

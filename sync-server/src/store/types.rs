@@ -348,10 +348,10 @@ pub struct TicketInSession {
 pub struct ListState {
     /// Counts up with each change of rows or settings; 1 at first.
     pub version: u64,
-    /// The earliest `admit_from` of the day's sessions.
-    pub first_admit_from: EpochSeconds,
-    /// The latest `admit_until` of the day's sessions.
-    pub last_admit_until: EpochSeconds,
+    /// The day's first moment.
+    pub day_from: EpochSeconds,
+    /// The first moment that is no longer the day's.
+    pub day_until: EpochSeconds,
 }
 
 /// An invitation to enrol.

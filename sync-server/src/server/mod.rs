@@ -1,0 +1,136 @@
+//! The server's use cases, one method each, without HTTP: whoever speaks a protocol parses, calls
+//! one of them, and answers. Each part of the domain has its methods in its own module.
+
+mod api_keys;
+mod devices;
+mod key_manifests;
+mod lists;
+mod minting;
+mod open;
+mod records;
+mod sessions;
+mod tickets;
+mod venues;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use stile_core::ids::{DeviceId, GateId, VenueId, VenueNumber};
+use stile_core::keys::DeviceVerifyingKey;
+use stile_core::platform::Random;
+use stile_core::protocol::ListManifest;
+use stile_core::time::EpochMillis;
+use tokio::sync::mpsc;
+use zeroize::Zeroizing;
+
+use crate::clock::Clock;
+use crate::error::ServerError;
+use crate::store::Store;
+use crate::vault::Vault;
+use crate::venue_keys::VenueKeys;
+
+pub use crate::vault::{MasterKeySource, VaultError};
+pub use open::OpenError;
+
+/// A text that is shown once and kept by nobody here. Not printed in debug output, and zeroized.
+#[derive(Clone)]
+pub struct ShownOnce(Zeroizing<String>);
+
+impl ShownOnce {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for ShownOnce {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ShownOnce(…)")
+    }
+}
+
+/// A device that has shown its bearer.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// Its id.
+    pub device_id: DeviceId,
+    /// Its venue.
+    pub venue_id: VenueId,
+    /// Its venue's number.
+    pub venue: VenueNumber,
+    /// What verifies its batches.
+    pub public_key: DeviceVerifyingKey,
+    /// The gates that it may serve.
+    pub gates: Vec<GateId>,
+}
+
+/// A day's list on its way to a gate.
+#[derive(Debug)]
+pub struct WhitelistStream {
+    /// What its manifest says, for the answer's `ETag`.
+    pub manifest: ListManifest,
+    /// NDJSON: the head, pages, the end. A list that breaks ends with an error and without its
+    /// end.
+    pub chunks: mpsc::Receiver<Result<Vec<u8>, ServerError>>,
+}
+
+/// See the module. Cheap to share behind an `Arc`.
+pub struct Server {
+    store: Arc<dyn Store>,
+    vault: Vault,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    generation: u64,
+    made_master_key: Option<PathBuf>,
+    keys: RwLock<HashMap<VenueId, Arc<VenueKeys>>>,
+    numbers: RwLock<HashMap<VenueNumber, VenueId>>,
+    lists: lists::KnownLists,
+    /// Held for the lock on the folder alone.
+    _folder: Option<open::FolderLock>,
+}
+
+impl Server {
+    /// The master key's file, if opening made it: tell the operator to back it up apart from the
+    /// data.
+    pub fn made_master_key(&self) -> Option<&Path> {
+        self.made_master_key.as_deref()
+    }
+
+    /// UTC seconds at which the data was put back from a backup; 0 at first.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The server's time.
+    pub fn now(&self) -> EpochMillis {
+        self.clock.now()
+    }
+
+    /// Whether storing works now; stores something small to find out.
+    pub async fn ready(&self) -> Result<(), ServerError> {
+        Ok(self.store.probe().await?)
+    }
+
+    /// Finishes what was handed to the store and closes it; whatever comes later is
+    /// [`ServerError::StoreUnavailable`].
+    pub async fn close(&self) {
+        self.store.close().await;
+    }
+
+    /// The venue of a number, remembered once it is known.
+    async fn venue_of_number(&self, number: VenueNumber) -> Result<Option<VenueId>, ServerError> {
+        let known = || self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(venue) = known().get(&number).cloned() {
+            return Ok(Some(venue));
+        }
+        let venues = self.store.venues().await?;
+        let mut known = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        known.extend(
+            venues
+                .into_iter()
+                .map(|venue| (venue.number, venue.venue_id)),
+        );
+        Ok(known.get(&number).cloned())
+    }
+}

@@ -1,0 +1,171 @@
+//! Starting on a folder: one server at a time, the right master key, a database of a known schema.
+//! Whatever is wrong is found before anything is changed.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use stile_core::platform::Random;
+
+use super::Server;
+use super::lists::KnownLists;
+use crate::clock::Clock;
+use crate::random::SystemRandom;
+use crate::store::sqlite::{DATABASE_FILE, DatabaseError, SqliteStore, look};
+use crate::store::{Store, StoreError};
+use crate::vault::{MasterKeySource, SealError, Vault, VaultError};
+
+/// The lock's file in the server's folder.
+const LOCK_FILE: &str = "server.lock";
+/// Names the bytes that this version writes into lists.
+const SOFTWARE: &str = env!("CARGO_PKG_VERSION");
+
+/// Why a server does not start. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another server runs on this folder.
+    #[error(
+        "another server runs on {}; stop it first, or give this one a folder of its own",
+        .0.display()
+    )]
+    InUse(PathBuf),
+    /// A command came before the server had a database, or one of this version.
+    #[error(
+        "the database in {} is older than this version; start the server once, which brings it \
+         up to date, then run the command again",
+        .0.display()
+    )]
+    Older(PathBuf),
+    /// The folder cannot be used.
+    #[error("{}: {source}", path.display())]
+    Folder {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The master key.
+    #[error(transparent)]
+    MasterKey(#[from] VaultError),
+    /// The master key could not seal.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The store answered, and not as it should.
+    #[error("the store: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// The lock on a server's folder. Released when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct FolderLock(#[expect(dead_code, reason = "held for its lock alone")] File);
+
+impl Server {
+    /// Opens the server on a folder, which it makes if need be and locks for itself.
+    pub async fn open(
+        data_dir: &Path,
+        master_key: MasterKeySource,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        make_folder(data_dir)?;
+        let lock = lock(data_dir)?.ok_or_else(|| OpenError::InUse(data_dir.to_owned()))?;
+        Self::open_folder(data_dir, master_key, clock, Some(lock)).await
+    }
+
+    /// Opens the server for a command that only writes configuration, beside a running server or
+    /// without one.
+    pub async fn open_for_commands(
+        data_dir: &Path,
+        master_key: MasterKeySource,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        make_folder(data_dir)?;
+        let lock = lock(data_dir)?;
+        let existing = look(&data_dir.join(DATABASE_FILE))?;
+        // A running server knows its own schema only.
+        if lock.is_none() && existing.is_none_or(|existing| existing.is_older) {
+            return Err(OpenError::Older(data_dir.to_owned()));
+        }
+        Self::open_folder(data_dir, master_key, clock, lock).await
+    }
+
+    async fn open_folder(
+        data_dir: &Path,
+        master_key: MasterKeySource,
+        clock: Arc<dyn Clock>,
+        lock: Option<FolderLock>,
+    ) -> Result<Self, OpenError> {
+        let path = data_dir.join(DATABASE_FILE);
+        let random: Arc<dyn Random> = Arc::new(SystemRandom);
+        let check = look(&path)?.and_then(|existing| existing.vault_check);
+        let (vault, made) = Vault::open(&master_key, check.as_deref(), &*random)?;
+        let store = SqliteStore::open(&path, SOFTWARE)?;
+        let server = Self::with_store(Arc::new(store), vault, clock, random).await?;
+        Ok(Self {
+            made_master_key: made,
+            _folder: lock,
+            ..server
+        })
+    }
+
+    /// A server on a store that is open, with a vault that fits it. For other engines, and for
+    /// simulations with their own clock and random bytes.
+    pub async fn with_store(
+        store: Arc<dyn Store>,
+        vault: Vault,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Result<Self, OpenError> {
+        let facts = store.facts().await?;
+        if facts.vault_check.is_none() {
+            store.keep_vault_check(&vault.check(&*random)?).await?;
+        }
+        Ok(Self {
+            store,
+            vault,
+            clock,
+            random,
+            generation: facts.generation,
+            made_master_key: None,
+            keys: RwLock::new(HashMap::new()),
+            numbers: RwLock::new(HashMap::new()),
+            lists: KnownLists::default(),
+            _folder: None,
+        })
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<(), OpenError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|source| OpenError::Folder {
+        path: folder.to_owned(),
+        source,
+    })
+}
+
+/// The lock on a folder; `None` if another process has it.
+fn lock(folder: &Path) -> Result<Option<FolderLock>, OpenError> {
+    let path = folder.join(LOCK_FILE);
+    let failed = |source| OpenError::Folder {
+        path: path.clone(),
+        source,
+    };
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(FolderLock(file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}

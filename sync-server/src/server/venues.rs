@@ -1,0 +1,188 @@
+//! Venues, their policies and their gates.
+
+use std::sync::{Arc, PoisonError};
+
+use jiff::tz::TimeZone;
+use stile_core::codes::Format;
+use stile_core::ids::{Checkpoint, GateId, VenueId};
+use stile_core::policy::Policy;
+use stile_core::protocol::NewGate;
+use stile_core::ticket::Gate;
+
+use super::Server;
+use crate::error::ServerError;
+use crate::store::{Change, NewVenue, Venue};
+use crate::venue_keys::VenueKeys;
+
+/// Longest text for people, such as a name, in bytes: what every gate of the venue downloads.
+pub(super) const TEXT_BYTES: usize = 512;
+/// Zones of a gate or session at most.
+pub(super) const ZONES: usize = 64;
+
+impl Server {
+    /// Creates a venue with all its keys. `time_zone` is an IANA name, such as `Asia/Shanghai`.
+    pub async fn create_venue(
+        &self,
+        id: VenueId,
+        name: &str,
+        time_zone: &str,
+        policy: Policy,
+    ) -> Result<Venue, ServerError> {
+        check_text("name", name)?;
+        check_policy(&policy)?;
+        zone(time_zone)?;
+        let secrets =
+            VenueKeys::make(&id, &self.vault, &*self.random).map_err(ServerError::internal)?;
+        let new = NewVenue {
+            venue_id: id,
+            name: name.to_owned(),
+            time_zone: time_zone.to_owned(),
+            policy,
+            created_at: self.now(),
+            secrets,
+        };
+        let number = self.store.create_venue(new.clone()).await?;
+        let NewVenue {
+            venue_id,
+            name,
+            time_zone,
+            policy,
+            created_at,
+            ..
+        } = new;
+        Ok(Venue {
+            venue_id,
+            number,
+            name,
+            time_zone,
+            policy,
+            created_at,
+        })
+    }
+
+    /// A venue.
+    pub async fn venue(&self, id: &VenueId) -> Result<Venue, ServerError> {
+        self.store
+            .venue(id)
+            .await?
+            .ok_or(ServerError::NotFound("venue"))
+    }
+
+    /// All venues, by number.
+    pub async fn venues(&self) -> Result<Vec<Venue>, ServerError> {
+        Ok(self.store.venues().await?)
+    }
+
+    /// A venue's policy.
+    pub async fn policy(&self, venue: &VenueId) -> Result<Policy, ServerError> {
+        Ok(self.venue(venue).await?.policy)
+    }
+
+    /// Replaces a venue's policy; gates hear of it with their lists.
+    pub async fn set_policy(&self, venue: &VenueId, policy: Policy) -> Result<Change, ServerError> {
+        check_policy(&policy)?;
+        let number = self.keys(venue).await?.number;
+        Ok(self.store.set_policy(number, &policy).await?)
+    }
+
+    /// Puts a gate.
+    pub async fn put_gate(
+        &self,
+        venue: &VenueId,
+        id: GateId,
+        gate: NewGate,
+    ) -> Result<(Gate, Change), ServerError> {
+        check_text("name", &gate.name)?;
+        check_zones(gate.zones.len())?;
+        let checkpoint = match gate.checkpoint {
+            Some(checkpoint) => checkpoint,
+            None => Checkpoint::new("entry").map_err(ServerError::internal)?,
+        };
+        let gate = Gate {
+            gate_id: id,
+            name: gate.name,
+            direction: gate.direction,
+            checkpoint,
+            zones: gate.zones,
+            unattended: gate.unattended,
+        };
+        let number = self.keys(venue).await?.number;
+        let change = self.store.put_gate(number, &gate).await?;
+        Ok((gate, change))
+    }
+
+    /// The venue's gates, by id.
+    pub async fn gates(&self, venue: &VenueId) -> Result<Vec<Gate>, ServerError> {
+        let number = self.keys(venue).await?.number;
+        Ok(self.store.gates(number).await?)
+    }
+
+    /// The venue's number and secrets, unsealed when they are first asked for.
+    pub(super) async fn keys(&self, venue: &VenueId) -> Result<Arc<VenueKeys>, ServerError> {
+        let known = || {
+            self.keys
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(venue)
+                .cloned()
+        };
+        if let Some(keys) = known() {
+            return Ok(keys);
+        }
+        let number = self.venue(venue).await?.number;
+        let secrets = self.store.secrets(number).await?;
+        let keys = VenueKeys::unseal(venue.clone(), number, &secrets, &self.vault)?;
+        let keys = Arc::new(keys);
+        let mut known = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(known.entry(venue.clone()).or_insert(keys)))
+    }
+}
+
+/// The time zone of an IANA name.
+pub(super) fn zone(name: &str) -> Result<TimeZone, ServerError> {
+    TimeZone::get(name).map_err(|_| {
+        ServerError::invalid(
+            "time_zone",
+            "no such time zone; give an IANA name: Asia/Shanghai",
+        )
+    })
+}
+
+pub(super) fn check_text(field: &'static str, text: &str) -> Result<(), ServerError> {
+    if text.len() > TEXT_BYTES {
+        return Err(ServerError::invalid(
+            field,
+            format!("longer than {TEXT_BYTES} bytes"),
+        ));
+    }
+    if text.contains(char::is_control) {
+        return Err(ServerError::invalid(field, "holds control characters"));
+    }
+    Ok(())
+}
+
+pub(super) fn check_zones(zones: usize) -> Result<(), ServerError> {
+    if zones > ZONES {
+        return Err(ServerError::invalid(
+            "zones",
+            format!("more than {ZONES} zones"),
+        ));
+    }
+    Ok(())
+}
+
+fn check_policy(policy: &Policy) -> Result<(), ServerError> {
+    if policy.formats.is_empty() {
+        return Err(ServerError::invalid(
+            "formats",
+            "a venue takes at least one format",
+        ));
+    }
+    if policy.formats.contains(&Format::Opaque) && policy.opaque_shapes.is_empty() {
+        return Err(ServerError::invalid(
+            "opaque_shapes",
+            "a venue that takes opaque codes declares at least one shape of them",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! Files a device's batch: what becomes of each record, in one transaction.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use stile_core::admissions::Way;
+use stile_core::ids::{LogId, VenueNumber};
+use stile_core::protocol::{LogState, QuarantineCause, RecordStanding};
+use stile_core::time::EpochMillis;
+
+use super::logs::{self, OpenLog};
+use super::quarantine;
+use super::records::{self, Acceptance};
+use super::standings::{self, Place};
+use crate::store::{
+    FilingBatch, FilingMovement, FilingOutcome, FilingRecord, FilingResult, Result,
+};
+
+/// What became of a record, before the standings are settled.
+enum Filed {
+    /// Accepted; the position of a check-in.
+    Accepted(Option<i64>),
+    /// Replayed; its position.
+    Replayed(i64),
+    Quarantined(QuarantineCause),
+}
+
+/// What is known of a record's ticket.
+enum Ticket {
+    /// It moved none.
+    None,
+    /// Where it moved people, and the persons that the ticket admits.
+    Known(Place, u8),
+    /// It admitted one that is not there.
+    Unknown,
+}
+
+struct Filing<'c> {
+    connection: &'c Connection,
+    venue: VenueNumber,
+    batch: &'c FilingBatch,
+    now: EpochMillis,
+    acceptance: Acceptance<'c>,
+    logs: Vec<OpenLog>,
+    /// Where movements were added, with the persons that the ticket admits.
+    moved: HashMap<Place, u8>,
+}
+
+pub(super) fn file(
+    connection: &Connection,
+    venue: VenueNumber,
+    batch: &FilingBatch,
+    now: EpochMillis,
+) -> Result<FilingOutcome> {
+    let mut filing = Filing {
+        connection,
+        venue,
+        batch,
+        now,
+        acceptance: Acceptance::begin(connection, venue)?,
+        logs: open_logs(connection, venue, batch)?,
+        moved: HashMap::with_capacity(batch.records.len()),
+    };
+    let filed = batch
+        .records
+        .iter()
+        .map(|record| filing.record(record))
+        .collect::<Result<_>>()?;
+    filing.finish(filed)
+}
+
+/// The logs of a batch, in the order in which they come first.
+fn open_logs(
+    connection: &Connection,
+    venue: VenueNumber,
+    batch: &FilingBatch,
+) -> Result<Vec<OpenLog>> {
+    let mut spans: Vec<(LogId, u64, u64)> = Vec::new();
+    for record in &batch.records {
+        match spans
+            .iter_mut()
+            .find(|(log_id, ..)| *log_id == record.log_id)
+        {
+            Some((_, first, last)) => {
+                *first = record.sequence.min(*first);
+                *last = record.sequence.max(*last);
+            }
+            None => spans.push((record.log_id, record.sequence, record.sequence)),
+        }
+    }
+    spans
+        .into_iter()
+        .map(|(log_id, first, last)| {
+            logs::load(connection, venue, &batch.device_id, log_id, first, last)
+        })
+        .collect()
+}
+
+impl Filing<'_> {
+    fn record(&mut self, record: &FilingRecord) -> Result<Filed> {
+        if record.foreign {
+            self.log(record.log_id).have.add(record.sequence);
+            return self.set_aside(record, QuarantineCause::ForeignVenue);
+        }
+        if self.log(record.log_id).have.contains(record.sequence) {
+            return self.known(record);
+        }
+        let filed = match self.ticket(record)? {
+            Ticket::Unknown => self.wait_for_ticket(record)?,
+            Ticket::Known(place, admits) => {
+                let filed = self.accept(record)?;
+                if let (Filed::Accepted(_), Some(movement)) = (&filed, &record.movement) {
+                    let position = self.acceptance.last();
+                    standings::add(self.connection, self.venue, &place, position, movement)?;
+                    self.moved.insert(place, admits);
+                }
+                filed
+            }
+            Ticket::None => self.accept(record)?,
+        };
+        self.log(record.log_id).have.add(record.sequence);
+        Ok(filed)
+    }
+
+    fn log(&mut self, log_id: LogId) -> &mut OpenLog {
+        let at = self.logs.iter().position(|log| log.log_id == log_id);
+        let at = at.expect("a log was opened for every record of the batch");
+        &mut self.logs[at]
+    }
+
+    fn ticket(&self, record: &FilingRecord) -> Result<Ticket> {
+        let Some(movement) = &record.movement else {
+            return Ok(Ticket::None);
+        };
+        let Some(number) = movement.number else {
+            return Ok(Ticket::Unknown);
+        };
+        let day = movement.service_day.as_ref();
+        let facts = standings::facts(self.connection, self.venue, number, day)?;
+        Ok(match (facts, movement) {
+            (Some(facts), FilingMovement { checkpoint, .. }) => {
+                let day = day.cloned().unwrap_or(facts.day);
+                let checkpoint = checkpoint.clone();
+                Ticket::Known(
+                    Place {
+                        number,
+                        day,
+                        checkpoint,
+                    },
+                    facts.admits,
+                )
+            }
+            // Nobody is locked in: an exit needs no ticket, and without one moves nobody.
+            (None, FilingMovement { way: Way::Exit, .. }) => Ticket::None,
+            (
+                None,
+                FilingMovement {
+                    way: Way::Entry, ..
+                },
+            ) => Ticket::Unknown,
+        })
+    }
+
+    fn accept(&mut self, record: &FilingRecord) -> Result<Filed> {
+        let position = Some(self.acceptance.next());
+        let (connection, venue) = (self.connection, self.venue);
+        if !records::take_id(connection, venue, record.id, &record.hash, position)? {
+            return self.known(record);
+        }
+        let way = record.movement.as_ref().map(|movement| movement.way);
+        let position = self.acceptance.accept(self.now, way, &record.bytes)?;
+        Ok(Filed::Accepted(
+            (way == Some(Way::Entry)).then_some(position),
+        ))
+    }
+
+    fn wait_for_ticket(&mut self, record: &FilingRecord) -> Result<Filed> {
+        if !records::take_id(self.connection, self.venue, record.id, &record.hash, None)? {
+            return self.known(record);
+        }
+        self.set_aside(record, QuarantineCause::UnknownTicket)
+    }
+
+    /// A record whose id or place is taken: by itself, or by another.
+    fn known(&self, record: &FilingRecord) -> Result<Filed> {
+        match records::known_id(self.connection, self.venue, record.id)? {
+            Some(known) if known.hash != record.hash => {
+                self.set_aside(record, QuarantineCause::IdTaken)
+            }
+            Some(known) => match known.position {
+                Some(position) => Ok(Filed::Replayed(position)),
+                None => {
+                    let (connection, venue) = (self.connection, self.venue);
+                    let cause = quarantine::cause(connection, venue, record.id, &record.hash)?;
+                    Ok(Filed::Quarantined(
+                        cause.unwrap_or(QuarantineCause::UnknownTicket),
+                    ))
+                }
+            },
+            None => self.set_aside(record, QuarantineCause::SequenceTaken),
+        }
+    }
+
+    fn set_aside(&self, record: &FilingRecord, cause: QuarantineCause) -> Result<Filed> {
+        let waits_for = match (cause, &record.movement) {
+            (QuarantineCause::UnknownTicket, Some(movement)) => movement.number,
+            _ => None,
+        };
+        let device = &self.batch.device_id;
+        quarantine::put(
+            self.connection,
+            self.venue,
+            device,
+            record,
+            cause,
+            waits_for,
+            self.now,
+        )?;
+        Ok(Filed::Quarantined(cause))
+    }
+
+    fn finish(self, filed: Vec<Filed>) -> Result<FilingOutcome> {
+        let (connection, venue) = (self.connection, self.venue);
+        self.acceptance.finish()?;
+        for log in &self.logs {
+            logs::keep(connection, venue, &self.batch.device_id, log)?;
+        }
+        let mut all_first = true;
+        for (place, admits) in &self.moved {
+            all_first &=
+                standings::settle_after_filing(connection, venue, place, *admits, self.now)?;
+        }
+        let standing = |position| records::standing(connection, venue, position);
+        let fresh = |position| {
+            if all_first {
+                Ok(Some(RecordStanding::Winner))
+            } else {
+                standing(position)
+            }
+        };
+        let results = filed
+            .into_iter()
+            .map(|filed| match filed {
+                Filed::Accepted(None) => Ok(FilingResult::Accepted(None)),
+                Filed::Accepted(Some(check_in)) => fresh(check_in).map(FilingResult::Accepted),
+                Filed::Replayed(position) => standing(position).map(FilingResult::Replayed),
+                Filed::Quarantined(cause) => Ok(FilingResult::Quarantined(cause)),
+            })
+            .collect::<Result<_>>()?;
+        let logs = self.logs.iter().map(|log| LogState {
+            log_id: log.log_id,
+            have_through: log.have.through(),
+        });
+        Ok(FilingOutcome {
+            results,
+            logs: logs.collect(),
+        })
+    }
+}

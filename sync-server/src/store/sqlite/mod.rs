@@ -1,0 +1,307 @@
+//! The store in one SQLite file: one writer that groups commits, a pool of readers, WAL with
+//! `synchronous=FULL`. One module per table or group of tables, each with its SQL.
+
+mod api_keys;
+mod columns;
+mod devices;
+mod errors;
+mod filing;
+mod gates;
+mod lists;
+mod logs;
+mod moves;
+mod open;
+mod quarantine;
+mod readers;
+mod records;
+mod sessions;
+mod snapshot;
+mod standings;
+mod ticket_rows;
+mod tickets;
+mod venues;
+mod words;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueId, VenueNumber};
+use stile_core::policy::Policy;
+use stile_core::ticket::{CancelCause, Gate, Session};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
+
+use super::*;
+use readers::{Readers, blocking};
+use snapshot::Snapshot;
+use writer::Writer;
+
+pub use open::{DATABASE_FILE, DatabaseError, Existing, look};
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    writer: Arc<Writer>,
+    readers: Readers,
+}
+
+impl SqliteStore {
+    /// Opens the file, making it or bringing its schema up to date. `software` names the version
+    /// of the program: when it is another one than last time, all lists get their next version.
+    /// Blocks.
+    pub fn open(path: &Path, software: &str) -> std::result::Result<Self, DatabaseError> {
+        look(path)?;
+        let connection = open::writer(path)?;
+        venues::note_software(&connection, software)
+            .map_err(|error| DatabaseError::of(path, error))?;
+        let writer = Writer::start(connection)
+            .map_err(|error| DatabaseError::of(path, StoreError::Unavailable(error.to_string())))?;
+        Ok(Self {
+            writer: Arc::new(writer),
+            readers: Readers::new(path.to_owned()),
+        })
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn facts(&self) -> Result<Facts> {
+        self.readers.read(venues::facts).await
+    }
+
+    async fn keep_vault_check(&self, sealed: &[u8]) -> Result<()> {
+        let sealed = sealed.to_vec();
+        self.writer
+            .write(move |db| venues::keep_vault_check(db, &sealed))
+            .await
+    }
+
+    async fn probe(&self) -> Result<()> {
+        self.writer.write(venues::probe).await
+    }
+
+    async fn close(&self) {
+        self.readers.close();
+        let writer = Arc::clone(&self.writer);
+        // Closing has no answer: what was handed over has had its own.
+        let _ = blocking(move || {
+            writer.close();
+            Ok(())
+        })
+        .await;
+    }
+
+    async fn create_venue(&self, venue: NewVenue) -> Result<VenueNumber> {
+        self.writer
+            .write(move |db| venues::create(db, &venue))
+            .await
+    }
+
+    async fn venue(&self, id: &VenueId) -> Result<Option<Venue>> {
+        let id = id.clone();
+        self.readers.read(move |db| venues::get(db, &id)).await
+    }
+
+    async fn venues(&self) -> Result<Vec<Venue>> {
+        self.readers.read(venues::all).await
+    }
+
+    async fn secrets(&self, venue: VenueNumber) -> Result<Vec<SealedSecret>> {
+        self.readers
+            .read(move |db| venues::secrets(db, venue))
+            .await
+    }
+
+    async fn set_policy(&self, venue: VenueNumber, policy: &Policy) -> Result<Change> {
+        let policy = policy.clone();
+        self.writer
+            .write(move |db| venues::set_policy(db, venue, &policy))
+            .await
+    }
+
+    async fn key_manifest(&self, venue: VenueNumber) -> Result<Option<StoredKeyManifest>> {
+        self.readers
+            .read(move |db| venues::key_manifest(db, venue))
+            .await
+    }
+
+    async fn keep_key_manifest(
+        &self,
+        venue: VenueNumber,
+        manifest: StoredKeyManifest,
+    ) -> Result<bool> {
+        self.writer
+            .write(move |db| venues::keep_key_manifest(db, venue, &manifest))
+            .await
+    }
+
+    async fn add_api_key(&self, key: NewApiKey) -> Result<ApiKeyId> {
+        self.writer.write(move |db| api_keys::add(db, &key)).await
+    }
+
+    async fn api_key(&self, hash: &[u8; 32]) -> Result<Option<ApiKey>> {
+        let hash = *hash;
+        self.readers.read(move |db| api_keys::get(db, &hash)).await
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>> {
+        self.readers.read(api_keys::all).await
+    }
+
+    async fn revoke_api_key(&self, id: ApiKeyId, at: EpochMillis) -> Result<bool> {
+        self.writer
+            .write(move |db| api_keys::revoke(db, id, at))
+            .await
+    }
+
+    async fn put_gate(&self, venue: VenueNumber, gate: &Gate) -> Result<Change> {
+        let gate = gate.clone();
+        self.writer
+            .write(move |db| gates::put(db, venue, &gate))
+            .await
+    }
+
+    async fn gates(&self, venue: VenueNumber) -> Result<Vec<Gate>> {
+        self.readers.read(move |db| gates::all(db, venue)).await
+    }
+
+    async fn put_session(
+        &self,
+        venue: VenueNumber,
+        session: &Session,
+        now: EpochMillis,
+    ) -> Result<Change> {
+        let session = session.clone();
+        self.writer
+            .write(move |db| sessions::put(db, venue, &session, now))
+            .await
+    }
+
+    async fn session(&self, venue: VenueNumber, id: &SessionId) -> Result<Option<Session>> {
+        let id = id.clone();
+        self.readers
+            .read(move |db| sessions::get(db, venue, &id))
+            .await
+    }
+
+    async fn sessions(&self, venue: VenueNumber, day: Option<&ServiceDay>) -> Result<Vec<Session>> {
+        let day = day.cloned();
+        self.readers
+            .read(move |db| sessions::all(db, venue, day.as_ref()))
+            .await
+    }
+
+    async fn upsert_tickets(
+        &self,
+        venue: VenueNumber,
+        lines: Vec<TicketUpsert>,
+        now: EpochMillis,
+    ) -> Result<Vec<Upserted>> {
+        self.writer
+            .write(move |db| tickets::upsert(db, venue, lines, now))
+            .await
+    }
+
+    async fn tickets(
+        &self,
+        venue: VenueNumber,
+        numbers: &[TicketNumber],
+    ) -> Result<Vec<Option<TicketInSession>>> {
+        let numbers = numbers.to_vec();
+        self.readers
+            .read(move |db| tickets::get(db, venue, &numbers))
+            .await
+    }
+
+    async fn cancel_ticket(
+        &self,
+        venue: VenueNumber,
+        number: TicketNumber,
+        cause: CancelCause,
+    ) -> Result<Option<TicketInSession>> {
+        self.writer
+            .write(move |db| tickets::cancel(db, venue, number, cause))
+            .await
+    }
+
+    async fn held_days(
+        &self,
+        venue: VenueNumber,
+        now: EpochSeconds,
+        ended_since: EpochSeconds,
+    ) -> Result<Vec<ServiceDay>> {
+        self.readers
+            .read(move |db| lists::held_days(db, venue, now, ended_since))
+            .await
+    }
+
+    async fn list(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+    ) -> Result<Option<Box<dyn ListSnapshot>>> {
+        let (connection, permit) = self.readers.for_list().await?;
+        let snapshot = Snapshot::begin(connection, permit, venue, day).await?;
+        Ok(snapshot.map(|snapshot| Box::new(snapshot) as Box<dyn ListSnapshot>))
+    }
+
+    async fn add_enrolment(&self, venue: VenueNumber, enrolment: NewEnrolment) -> Result<()> {
+        self.writer
+            .write(move |db| devices::add_enrolment(db, venue, &enrolment))
+            .await
+    }
+
+    async fn enrol(&self, venue: VenueNumber, claim: EnrolmentClaim) -> Result<EnrolOutcome> {
+        self.writer
+            .write(move |db| devices::enrol(db, venue, &claim))
+            .await
+    }
+
+    async fn device(&self, venue: VenueNumber, bearer_hash: &[u8; 32]) -> Result<Option<Device>> {
+        let hash = *bearer_hash;
+        self.readers
+            .read(move |db| devices::by_bearer(db, venue, &hash))
+            .await
+    }
+
+    async fn file_records(
+        &self,
+        venue: VenueNumber,
+        batch: FilingBatch,
+        now: EpochMillis,
+    ) -> Result<FilingOutcome> {
+        self.writer
+            .write(move |db| filing::file(db, venue, &batch, now))
+            .await
+    }
+
+    async fn pull(
+        &self,
+        venue: VenueNumber,
+        stream: LogStream,
+        after: Position,
+        limit: u32,
+    ) -> Result<Page> {
+        self.readers
+            .read(move |db| records::pull(db, venue, stream, after, limit))
+            .await
+    }
+
+    async fn conflicts(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Conflict>> {
+        self.readers
+            .read(move |db| standings::conflicts(db, venue, limit))
+            .await
+    }
+
+    async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>> {
+        self.readers
+            .read(move |db| quarantine::all(db, venue, limit))
+            .await
+    }
+
+    async fn record(&self, venue: VenueNumber, id: RecordId) -> Result<Option<Vec<u8>>> {
+        self.readers
+            .read(move |db| records::get(db, venue, id))
+            .await
+    }
+}

@@ -1,0 +1,223 @@
+//! Opening the database: pragmas, schema, and what is refused. A newer schema and a damaged file
+//! are refused untouched.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use crate::store::StoreError;
+
+mod schema {
+    refinery::embed_migrations!("../migrations/server-sqlite");
+}
+
+/// The file's name in the server's folder.
+pub const DATABASE_FILE: &str = "server.db";
+
+/// Marks the file as ours: "Stil" in ASCII.
+const APPLICATION_ID: i32 = 0x5374_696C;
+
+/// How long to wait for another process that writes, such as a command beside the server.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The write-ahead log is copied into the database when it has this many pages of 4 KiB. Fewer
+/// copies of pages that change often, and a log that is still read within a second at start.
+const CHECKPOINT_PAGES: u32 = 4_000;
+
+/// A file up to this size is checked whole at start, which takes about a second; a larger one
+/// would keep the gates waiting. Damage found later is an error then.
+const CHECKED_AT_START_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Statements kept prepared per connection; more than there are.
+const PREPARED: usize = 128;
+
+/// Why a database is not opened. It was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// A newer version of the server wrote it.
+    #[error(
+        "{} is of schema {found}, and this version knows {known} at most; install the newer \
+         version again (the file is untouched)",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// Another program's database.
+    #[error("{} is a database of another program; choose another folder", .0.display())]
+    Foreign(PathBuf),
+    /// It cannot be read.
+    #[error(
+        "{} is damaged ({found}); it is untouched. Put the last backup back, and keep this file: \
+         `stile-server salvage` reads out the records that can still be read",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
+    /// The schema cannot be brought up to date.
+    #[error("{}: the schema cannot be brought up to date: {source}", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: refinery::Error,
+    },
+    /// The file system, or SQLite.
+    #[error("{} cannot be opened: {source}", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: StoreError,
+    },
+}
+
+impl DatabaseError {
+    pub(super) fn of(path: &Path, error: impl Into<StoreError>) -> Self {
+        let path = path.to_owned();
+        match error.into() {
+            StoreError::Damaged(found) => Self::Damaged { path, found },
+            source => Self::Store { path, source },
+        }
+    }
+}
+
+/// What can be known of a database before anything of it is changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Existing {
+    /// What the master key is checked against, if it was ever kept.
+    pub vault_check: Option<Vec<u8>>,
+    /// Whether this version brings it up to date when it opens it.
+    pub is_older: bool,
+}
+
+/// Looks at a database without changing it; `None` if there is none yet.
+pub fn look(path: &Path) -> Result<Option<Existing>, DatabaseError> {
+    let size = match std::fs::metadata(path) {
+        Ok(file) => file.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let source = StoreError::Unavailable(error.to_string());
+            return Err(DatabaseError::Store {
+                path: path.to_owned(),
+                source,
+            });
+        }
+    };
+    let of = |error: rusqlite::Error| DatabaseError::of(path, error);
+    let connection = read_only(path).map_err(of)?;
+    if size <= CHECKED_AT_START_BYTES {
+        let found: String = connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(of)?;
+        if found != "ok" {
+            return Err(DatabaseError::Damaged {
+                path: path.to_owned(),
+                found,
+            });
+        }
+    }
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(of)?;
+    if tables == 0 {
+        // Left behind by a start that was cut off before it made the schema.
+        return Ok(None);
+    }
+    if application_id(&connection).map_err(of)? != APPLICATION_ID {
+        return Err(DatabaseError::Foreign(path.to_owned()));
+    }
+    let found: i64 = connection
+        .query_row(
+            "SELECT coalesce(max(version), 0) FROM refinery_schema_history",
+            [],
+            |row| row.get(0),
+        )
+        .map_err(of)?;
+    let known = known_schema();
+    if found > known {
+        return Err(DatabaseError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        });
+    }
+    if found == 0 {
+        return Ok(None);
+    }
+    let vault_check = connection
+        .query_row("SELECT vault_check FROM server", [], |row| row.get(0))
+        .optional()
+        .map_err(of)?
+        .flatten();
+    Ok(Some(Existing {
+        vault_check,
+        is_older: found < known,
+    }))
+}
+
+fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.query_row("PRAGMA application_id", [], |row| row.get(0))
+}
+
+fn known_schema() -> i64 {
+    let runner = schema::migrations::runner();
+    runner
+        .get_migrations()
+        .iter()
+        .map(|migration| i64::from(migration.version()))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Opens the writer's connection, making the file or bringing its schema up to date.
+pub(super) fn writer(path: &Path) -> Result<Connection, DatabaseError> {
+    let of = |error: rusqlite::Error| DatabaseError::of(path, error);
+    let mut connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(of)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(of)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED);
+    let pragmas = || -> rusqlite::Result<()> {
+        if application_id(&connection)? == 0 {
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        }
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)
+    };
+    pragmas().map_err(of)?;
+    schema::migrations::runner()
+        .run(&mut connection)
+        .map_err(|source| DatabaseError::Schema {
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(connection)
+}
+
+/// Opens a connection that only reads.
+pub(super) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED);
+    Ok(connection)
+}

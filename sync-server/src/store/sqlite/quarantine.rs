@@ -1,0 +1,166 @@
+//! Table `quarantine`: records that wait for a person, and those that wait for their ticket.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use stile_core::ids::{DeviceId, RecordId, TicketNumber, VenueNumber};
+use stile_core::protocol::{QuarantineCause, RecordHead};
+use stile_core::time::EpochMillis;
+
+use super::columns::{millis, parsed, word};
+use super::records::Acceptance;
+use super::standings::{self, Place};
+use super::words::Word;
+use crate::admissions::movement_to_file;
+use crate::store::{FilingRecord, Quarantined, Result, StoreError};
+
+/// Sets a record aside; again is as once. `number` is the ticket that it waits for.
+pub(super) fn put(
+    connection: &Connection,
+    venue: VenueNumber,
+    device: &DeviceId,
+    record: &FilingRecord,
+    cause: QuarantineCause,
+    number: Option<TicketNumber>,
+    received_at: EpochMillis,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO quarantine
+             (venue, id, hash, device_id, cause, received_at, number, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            venue.0,
+            record.id.0,
+            record.hash,
+            device.as_str(),
+            cause.word(),
+            received_at.0,
+            number.map(TicketNumber::as_i64),
+            record.bytes
+        ])?;
+    Ok(())
+}
+
+/// Why a record was set aside.
+pub(super) fn cause(
+    connection: &Connection,
+    venue: VenueNumber,
+    id: RecordId,
+    hash: &[u8; 32],
+) -> Result<Option<QuarantineCause>> {
+    let cause = connection
+        .prepare_cached("SELECT cause FROM quarantine WHERE venue = ?1 AND id = ?2 AND hash = ?3")?
+        .query_row(params![venue.0, id.0, hash], |row| word(row, 0));
+    Ok(cause.optional()?)
+}
+
+struct Waiting {
+    id: RecordId,
+    received_at: EpochMillis,
+    bytes: Vec<u8>,
+}
+
+/// Accepts the records that wait for these tickets, which have just arrived.
+pub(super) fn release(
+    connection: &Connection,
+    venue: VenueNumber,
+    arrived: &[TicketNumber],
+    now: EpochMillis,
+) -> Result<()> {
+    let any = connection
+        .prepare_cached("SELECT 1 FROM quarantine WHERE venue = ?1 AND number IS NOT NULL LIMIT 1")?
+        .exists([venue.0])?;
+    if arrived.is_empty() || !any {
+        return Ok(());
+    }
+    let mut acceptance = Acceptance::begin(connection, venue)?;
+    for number in arrived {
+        let waiting = waiting_for(connection, venue, *number)?;
+        for record in &waiting {
+            accept(connection, venue, *number, record, &mut acceptance)?;
+        }
+        if !waiting.is_empty() {
+            standings::settle_ticket(connection, venue, *number, now)?;
+        }
+    }
+    acceptance.finish()
+}
+
+fn waiting_for(
+    connection: &Connection,
+    venue: VenueNumber,
+    number: TicketNumber,
+) -> Result<Vec<Waiting>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, received_at, record FROM quarantine
+         WHERE venue = ?1 AND number = ?2 AND cause = 'unknown_ticket'
+         ORDER BY received_at, id",
+    )?;
+    let waiting = statement
+        .query_map(params![venue.0, number.as_i64()], |row| {
+            Ok(Waiting {
+                id: RecordId(row.get(0)?),
+                received_at: millis(row, 1)?,
+                bytes: row.get(2)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(waiting)
+}
+
+fn accept(
+    connection: &Connection,
+    venue: VenueNumber,
+    number: TicketNumber,
+    record: &Waiting,
+    acceptance: &mut Acceptance<'_>,
+) -> Result<()> {
+    let head: RecordHead = serde_json::from_slice(&record.bytes)
+        .map_err(|error| StoreError::Damaged(format!("a quarantined record: {error}")))?;
+    let movement = movement_to_file(&head, Some(number));
+    let way = movement.as_ref().map(|movement| movement.way);
+    let position = acceptance.accept(record.received_at, way, &record.bytes)?;
+    connection
+        .prepare_cached("UPDATE record_ids SET position = ?3 WHERE venue = ?1 AND id = ?2")?
+        .execute(params![venue.0, record.id.0, position])?;
+    connection
+        .prepare_cached(
+            "DELETE FROM quarantine WHERE venue = ?1 AND id = ?2 AND cause = 'unknown_ticket'",
+        )?
+        .execute(params![venue.0, record.id.0])?;
+    let facts = standings::facts(connection, venue, number, head.service_day.as_ref())?;
+    if let (Some(movement), Some(facts)) = (movement, facts) {
+        let day = movement.service_day.clone().unwrap_or(facts.day);
+        let place = Place {
+            number,
+            day,
+            checkpoint: movement.checkpoint.clone(),
+        };
+        standings::add(connection, venue, &place, position, &movement)?;
+    }
+    Ok(())
+}
+
+pub(super) fn all(
+    connection: &Connection,
+    venue: VenueNumber,
+    limit: u32,
+) -> Result<Vec<Quarantined>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, device_id, cause, received_at, record FROM quarantine
+         WHERE venue = ?1 ORDER BY received_at, id, hash LIMIT ?2",
+    )?;
+    let records = statement
+        .query_map(params![venue.0, limit], |row| {
+            Ok(Quarantined {
+                id: RecordId(row.get(0)?),
+                device_id: parsed(row, 1)?,
+                cause: word(row, 2)?,
+                received_at: millis(row, 3)?,
+                bytes: row.get(4)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(records)
+}

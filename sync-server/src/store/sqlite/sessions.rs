@@ -1,0 +1,135 @@
+//! Table `sessions`.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use stile_core::ids::{SessionId, VenueNumber};
+use stile_core::ticket::Session;
+use stile_core::time::{EpochMillis, ServiceDay};
+
+use super::columns::{joined, list, parsed, seconds, word};
+use super::lists::{Versions, settle_bounds};
+use super::words::Word;
+use super::{moves, standings};
+use crate::store::{Change, Result};
+
+macro_rules! session_where {
+    ($rest:literal) => {
+        concat!(
+            "SELECT session_id, service_day, name, starts_at, ends_at, admit_from, admit_until,
+                    zones, reentry, status, note
+             FROM sessions WHERE venue = ?1 ",
+            $rest
+        )
+    };
+}
+
+pub(super) fn put(
+    connection: &Connection,
+    venue: VenueNumber,
+    session: &Session,
+    now: EpochMillis,
+) -> Result<Change> {
+    let old = get(connection, venue, &session.session_id)?;
+    if old.as_ref() == Some(session) {
+        return Ok(Change::Unchanged);
+    }
+    write(connection, venue, session)?;
+    let mut versions = Versions::new(connection, venue);
+    settle_bounds(connection, venue, &session.service_day)?;
+    versions.next(&session.service_day)?;
+    let Some(old) = old else {
+        return Ok(Change::Created);
+    };
+    if old.service_day != session.service_day {
+        settle_bounds(connection, venue, &old.service_day)?;
+        versions.next(&old.service_day)?;
+        moves::move_session(connection, venue, &mut versions, &old.service_day, session)?;
+    }
+    moves::update_tombstones_of(connection, venue, &mut versions, session)?;
+    if old.reentry != session.reentry {
+        standings::settle_session(connection, venue, session, now)?;
+    }
+    Ok(Change::Changed)
+}
+
+fn write(connection: &Connection, venue: VenueNumber, session: &Session) -> Result<()> {
+    connection.execute(
+        "INSERT OR REPLACE INTO sessions
+         (venue, session_id, service_day, name, starts_at, ends_at, admit_from, admit_until,
+          zones, reentry, status, note)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        params![
+            venue.0,
+            session.session_id.as_str(),
+            session.service_day.as_str(),
+            session.name,
+            session.starts_at.0,
+            session.ends_at.0,
+            session.admit_from.0,
+            session.admit_until.0,
+            joined(&session.zones),
+            session.reentry.word(),
+            session.status.word(),
+            session.note
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn get(
+    connection: &Connection,
+    venue: VenueNumber,
+    id: &SessionId,
+) -> Result<Option<Session>> {
+    let mut statement = connection.prepare_cached(session_where!("AND session_id = ?2"))?;
+    Ok(statement
+        .query_row(params![venue.0, id.as_str()], session)
+        .optional()?)
+}
+
+pub(super) fn all(
+    connection: &Connection,
+    venue: VenueNumber,
+    day: Option<&ServiceDay>,
+) -> Result<Vec<Session>> {
+    let mut statement = connection.prepare_cached(session_where!(
+        "AND service_day = coalesce(?2, service_day) ORDER BY starts_at, session_id"
+    ))?;
+    let day = day.map(ServiceDay::as_str);
+    Ok(statement
+        .query_map(params![venue.0, day], session)?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// The day's sessions, and those that its tombstones point to, by id.
+pub(super) fn of_list(
+    connection: &Connection,
+    venue: VenueNumber,
+    day: &ServiceDay,
+) -> Result<Vec<Session>> {
+    let mut statement = connection.prepare_cached(session_where!(
+        "AND (service_day = ?2
+              OR session_id IN (SELECT moved_session FROM tickets
+                                WHERE venue = ?1 AND service_day = ?2 AND standing = 'moved'))
+         ORDER BY session_id"
+    ))?;
+    let sessions = statement
+        .query_map(params![venue.0, day.as_str()], session)?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(sessions)
+}
+
+fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        session_id: parsed(row, 0)?,
+        service_day: parsed(row, 1)?,
+        name: row.get(2)?,
+        starts_at: seconds(row, 3)?,
+        ends_at: seconds(row, 4)?,
+        admit_from: seconds(row, 5)?,
+        admit_until: seconds(row, 6)?,
+        zones: list(row, 7)?,
+        reentry: word(row, 8)?,
+        status: word(row, 9)?,
+        note: row.get(10)?,
+    })
+}

@@ -1,0 +1,68 @@
+//! The words that stand in the database for the domain's enumerations. They never change: rows
+//! written years ago are read with them.
+
+use stile_core::admissions::Way;
+use stile_core::protocol::{QuarantineCause, RecordStanding};
+use stile_core::ticket::{CancelCause, Direction, Reentry, SessionStatus, TicketStatus};
+
+use crate::store::{Scope, SecretKind};
+
+/// An enumeration whose members have words.
+pub(super) trait Word: Sized {
+    /// The member's word.
+    fn word(self) -> &'static str;
+    /// The member of a word.
+    fn of_word(word: &str) -> Option<Self>;
+}
+
+macro_rules! words {
+    ($($name:ident { $($member:ident = $word:literal,)* })*) => {$(
+        impl Word for $name {
+            fn word(self) -> &'static str {
+                match self { $(Self::$member => $word,)* }
+            }
+
+            fn of_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$member),)* _ => None }
+            }
+        }
+    )*};
+}
+
+words! {
+    TicketStatus { Pending = "pending", Valid = "valid", Blocked = "blocked", Cancelled = "cancelled", }
+    CancelCause {
+        Visitor = "visitor",
+        Operator = "operator",
+        Refunded = "refunded",
+        Expired = "expired",
+        SessionCancelled = "session_cancelled",
+    }
+    Direction { In = "in", Out = "out", }
+    Reentry { None = "none", AfterExit = "after_exit", Free = "free", }
+    SessionStatus { Open = "open", Cancelled = "cancelled", }
+    Way { Entry = "entry", Exit = "exit", }
+    RecordStanding { Winner = "winner", Loser = "loser", }
+    QuarantineCause {
+        UnknownTicket = "unknown_ticket",
+        ForeignVenue = "foreign_venue",
+        IdTaken = "id_taken",
+        SequenceTaken = "sequence_taken",
+        RevokedDevice = "revoked_device",
+    }
+    Scope {
+        TicketsWrite = "tickets:write",
+        CodesMint = "codes:mint",
+        RecordsRead = "records:read",
+        Admin = "admin",
+    }
+    SecretKind {
+        Root = "root",
+        List = "list",
+        Code = "code",
+        Issuer = "issuer",
+        Numbering = "numbering",
+        Cursor = "cursor",
+        Bearer = "bearer",
+    }
+}
