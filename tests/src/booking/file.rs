@@ -47,7 +47,10 @@ pub fn write_csv(day: &BookingDay, header: Header, out: impl Write) -> Result<()
     }))?;
     for ticket in &day.tickets {
         let local = |time: EpochSeconds| -> Result<String> {
-            let time = day.timetable.zone.to_datetime(Timestamp::from_second(time.0)?);
+            let time = day
+                .timetable
+                .zone
+                .to_datetime(Timestamp::from_second(time.0)?);
             Ok(time.strftime("%Y-%m-%d %H:%M").to_string())
         };
         let (from, until) = match ticket.window {
