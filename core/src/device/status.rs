@@ -22,6 +22,8 @@ pub struct Status {
     pub live: LiveStatus,
     /// All records of its journal.
     pub records: u64,
+    /// Those that the server has.
+    pub synced: u64,
     /// Those that wait to go up.
     pub unsent: u64,
     /// Those that the server set aside.
@@ -85,6 +87,7 @@ impl Device {
             gate_id: self.gate_id.clone(),
             live: self.live_status(),
             records: counts.records,
+            synced: counts.synced,
             unsent: counts.unsent,
             quarantined: counts.quarantined,
             stuck: counts.stuck,

@@ -9,6 +9,7 @@ mod open;
 mod salvage;
 mod sync_log;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -61,6 +62,8 @@ pub struct Journal {
     turn: WriteTurn,
     log: OwnLog,
     next_sequence: u64,
+    /// Tickets that moved anybody: most of those that are read have not, and need no look-up.
+    moved: HashSet<TicketNumber>,
 }
 
 /// Whom an admission or exit moved, beside its record.
@@ -115,6 +118,7 @@ impl Journal {
             insert_moved(&transaction, self.log.row, record, moved)?;
         }
         transaction.commit()?;
+        self.moved.extend(moved.map(|moved| moved.ticket_number));
         self.next_sequence += 1;
         Ok(())
     }
@@ -127,6 +131,9 @@ impl Journal {
         checkpoint: &Checkpoint,
         device: &DeviceId,
     ) -> Result<Vec<Movement>, JournalError> {
+        if !self.moved.contains(&ticket) {
+            return Ok(Vec::new());
+        }
         let mut statement = self.connection.prepare_cached(
             "SELECT a.record_id, a.gate_id, a.is_exit, a.persons, a.at, a.anchored, a.sequence,
                     log.log_id
@@ -170,6 +177,13 @@ impl Journal {
             })?;
         Ok(at.map(EpochMillis))
     }
+}
+
+/// The tickets that moved anybody, by a journal that was there before.
+fn moved_before(connection: &Connection) -> Result<HashSet<TicketNumber>, rusqlite::Error> {
+    let mut statement = connection.prepare("SELECT DISTINCT ticket_number FROM admission")?;
+    let numbers = statement.query_map([], |row| Ok(TicketNumber::from_i64(row.get(0)?)))?;
+    numbers.filter_map(Result::transpose).collect()
 }
 
 fn uuid(bytes: [u8; 16]) -> uuid::Uuid {

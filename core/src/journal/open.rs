@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use super::salvage::{Salvage, salvage};
-use super::{Journal, JournalError, OwnLog, SyncLog, WriteTurn, uuid};
+use super::{Journal, JournalError, OwnLog, SyncLog, WriteTurn, moved_before, uuid};
 use crate::ids::LogId;
 use crate::platform::Random;
 
@@ -98,6 +98,7 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
         None => None,
     };
     let log = own_log(&connection, fingerprint, random)?;
+    let moved = moved_before(&connection)?;
     let next_sequence = connection.query_row(
         "SELECT coalesce(max(sequence), 0) + 1 FROM sync_log WHERE log = ?1",
         [log.row],
@@ -111,6 +112,7 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
             turn,
             log,
             next_sequence,
+            moved,
         },
         sync_log,
         salvage,
@@ -128,6 +130,7 @@ pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
         Ok(connection)
     };
     let connection = connect()?;
+    let moved = moved_before(&connection)?;
     // Nothing is ever written to it, so that it stands for no log at all.
     let log = OwnLog {
         row: 0,
@@ -142,6 +145,7 @@ pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
             turn,
             log,
             next_sequence: 0,
+            moved,
         },
         sync_log,
     ))
