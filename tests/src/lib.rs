@@ -7,6 +7,7 @@ pub mod booking;
 pub mod comparison;
 pub mod gate;
 pub mod journal;
+pub mod museum;
 pub mod network;
 pub mod programs;
 pub mod qr;

@@ -22,7 +22,7 @@ impl BookingDay {
     pub fn expected(
         &self,
         ticket: &Order,
-        door: &Door,
+        door: Door,
         now: EpochSeconds,
         admitted: u32,
     ) -> Option<Reason> {
