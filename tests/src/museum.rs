@@ -168,7 +168,7 @@ impl Museum {
     pub fn open_gate(&self, plan: Plan, timetable: &Timetable) -> Result<Gate> {
         let mut gate = self.enrol(plan)?;
         gate.start()?;
-        wait_for_today(&mut gate, timetable)?;
+        wait_for_today(&gate, timetable)?;
         Ok(gate)
     }
 }
@@ -179,23 +179,17 @@ pub fn now() -> EpochSeconds {
 }
 
 /// Waits until a gate holds today's list. Returns its tickets, tombstones included.
-pub fn wait_for_today(gate: &mut Gate, timetable: &Timetable) -> Result<u64> {
+pub fn wait_for_today(gate: &Gate, timetable: &Timetable) -> Result<u64> {
     let today = timetable.day.to_string();
-    let mut tickets = 0;
-    wait_until(
-        &format!("{} holds today's list", gate.name()),
-        LIST_TIME,
-        || {
-            let event = gate.wait_for_event("list_applied", LIST_TIME)?;
-            let is_today = event.get("service_day").and_then(|day| day.as_str()) == Some(&today);
-            tickets = event
-                .get("tickets")
-                .and_then(|tickets| tickets.as_u64())
-                .unwrap_or(0);
-            Ok(is_today)
-        },
-    )?;
-    Ok(tickets)
+    let mut tickets = None;
+    let what = format!("{} holds today's list", gate.name());
+    wait_until(&what, LIST_TIME, || {
+        let lists = gate.status()?.lists;
+        let list = lists.iter().find(|list| list.service_day == today);
+        tickets = list.map(|list| list.tickets);
+        Ok(tickets.is_some())
+    })?;
+    tickets.context("a gate that holds today's list")
 }
 
 /// Waits until each of these gates holds a list of today that was signed after a moment, which
