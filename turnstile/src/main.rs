@@ -17,6 +17,8 @@ use tracing_subscriber::EnvFilter;
 
 /// The environment variable that sets what is logged, as `info` or `stile_turnstile=debug`.
 const LOG_VARIABLE: &str = "STILE_LOG";
+/// What is logged otherwise. That a schema is up to date is no news.
+const LOG_DEFAULT: &str = "info,refinery_core=warn";
 
 /// A gate that admits visitors when the network is gone.
 #[derive(Debug, Parser)]
@@ -127,7 +129,8 @@ fn language(text: &str) -> Result<Language, &'static str> {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter =
+        EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(stderr)

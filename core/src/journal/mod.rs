@@ -20,7 +20,7 @@ use crate::record::Record;
 use crate::time::{EpochMillis, ServiceDay};
 
 pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
-pub use salvage::Salvage;
+pub use salvage::{Exported, Salvage, export_readable};
 pub use sync_log::{Counts, SyncLog, SyncStatus, Unsent};
 
 /// Why the journal cannot be read or written.

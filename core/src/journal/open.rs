@@ -122,14 +122,7 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
 
 /// Opens both views beside a running controller, to look: takes no lock and writes nothing.
 pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
-    let path = folder.join(JOURNAL_FILE);
-    refuse_newer(&path)?;
-    let connect = || -> Result<Connection, OpenError> {
-        let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        Ok(connection)
-    };
-    let connection = connect()?;
+    let connection = open_file_to_look(folder)?;
     let moved = moved_before(&connection)?;
     // Nothing is ever written to it, so that it stands for no log at all.
     let log = OwnLog {
@@ -138,7 +131,7 @@ pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
         text_key: [0; 32],
     };
     let turn = WriteTurn::default();
-    let sync_log = SyncLog::new(connect()?, turn.clone())?;
+    let sync_log = SyncLog::new(open_file_to_look(folder)?, turn.clone())?;
     Ok((
         Journal {
             connection,
@@ -149,6 +142,15 @@ pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
         },
         sync_log,
     ))
+}
+
+/// The journal's file, to look.
+pub(super) fn open_file_to_look(folder: &Path) -> Result<Connection, OpenError> {
+    let path = folder.join(JOURNAL_FILE);
+    refuse_newer(&path)?;
+    let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
 }
 
 fn lock(folder: &Path) -> Result<FolderLock, OpenError> {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use super::open::{OpenError, open_file_to_look};
+use super::sync_log::put_fact;
 use super::{JournalError, Moved, SyncStatus, insert_moved, insert_record};
 use crate::admissions::Way;
 use crate::ids::LogId;
@@ -21,39 +23,79 @@ pub struct Salvage {
     pub records: u64,
 }
 
+/// What an export found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exported {
+    /// Records handed over.
+    pub records: u64,
+    /// Places in the file that cannot be read.
+    pub unreadable: u64,
+}
+
 /// Reads what can be read of the file kept aside into the new journal.
 pub(super) fn salvage(aside: &Path, new: &mut Connection) -> Result<Salvage, JournalError> {
     let mut records = 0;
     let transaction = new.transaction()?;
     if let Ok(old) = Connection::open_with_flags(aside, OpenFlags::SQLITE_OPEN_READ_ONLY) {
-        let end = old.query_row("SELECT max(position) FROM sync_log", [], |row| row.get(0));
-        let mut position: i64 = 0;
-        // Row by row from the last good one on: a damaged page must not hide those behind it.
-        // When even the end cannot be read, stop at the first long gap.
-        let end: i64 = end.unwrap_or(i64::MAX);
-        let mut gap = 0;
-        while position <= end && gap < 10_000 {
-            match read(&old, position) {
-                Ok(Some(saved)) => {
-                    position = saved.position + 1;
-                    gap = 0;
-                    if keep(&transaction, &saved).is_ok() {
-                        records += 1;
-                    }
-                }
-                Ok(None) => break,
-                Err(_) => {
-                    position += 1;
-                    gap += 1;
-                }
+        each_readable(&old, |saved| {
+            if keep(&transaction, &saved).is_ok() {
+                records += 1;
             }
-        }
+            Ok::<_, JournalError>(())
+        })?;
+        keep_facts(&old, &transaction)?;
     }
     transaction.commit()?;
     Ok(Salvage {
         kept_aside: aside.to_owned(),
         records,
     })
+}
+
+/// Hands over every record that is not known to be on the server, oldest first, as the JSON text
+/// that it is, also out of a damaged journal. Takes no lock and writes nothing.
+pub fn export_readable<E: From<OpenError>>(
+    folder: &Path,
+    mut take: impl FnMut(&str) -> Result<(), E>,
+) -> Result<Exported, E> {
+    let journal = open_file_to_look(folder)?;
+    let mut exported = Exported::default();
+    exported.unreadable = each_readable(&journal, |saved| {
+        if matches!(saved.status, 1 | 2) {
+            return Ok(());
+        }
+        exported.records += 1;
+        take(&saved.text)
+    })?;
+    Ok(exported)
+}
+
+/// Goes from row to row past those that cannot be read, since a damaged page must not hide those
+/// behind it. Returns how many places could not be read.
+fn each_readable<E>(
+    old: &Connection,
+    mut take: impl FnMut(Saved) -> Result<(), E>,
+) -> Result<u64, E> {
+    // When even the end cannot be read, stop at the first long gap.
+    let end = old.query_row("SELECT max(position) FROM sync_log", [], |row| row.get(0));
+    let end: i64 = end.unwrap_or(i64::MAX);
+    let (mut position, mut gap, mut unreadable) = (0_i64, 0, 0);
+    while position <= end && gap < 10_000 {
+        match read(old, position) {
+            Ok(Some(saved)) => {
+                position = saved.position.saturating_add(1);
+                gap = 0;
+                take(saved)?;
+            }
+            Ok(None) => break,
+            Err(_) => {
+                position += 1;
+                gap += 1;
+                unreadable += 1;
+            }
+        }
+    }
+    Ok(unreadable)
 }
 
 struct Saved {
@@ -108,6 +150,19 @@ fn keep(new: &Connection, saved: &Saved) -> Result<(), JournalError> {
                 persons: scan.persons,
             },
         )?;
+    }
+    Ok(())
+}
+
+/// The clock, so that time does not run backwards, and the key manifest, so that no lower one is
+/// taken. Where unsent records begin is found anew.
+fn keep_facts(old: &Connection, new: &Connection) -> Result<(), JournalError> {
+    for name in ["clock", "key_manifest"] {
+        let sql = "SELECT value FROM fact WHERE name = ?1";
+        let value: Result<String, _> = old.query_row(sql, [name], |row| row.get(0));
+        if let Ok(value) = value {
+            put_fact(new, name, &value)?;
+        }
     }
     Ok(())
 }

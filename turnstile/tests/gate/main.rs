@@ -1,0 +1,12 @@
+//! `stile-gate` as a program: against a server that the test plays, in one test binary.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod admission;
+mod commands;
+mod relay;
+mod storage;
+mod sync;
