@@ -119,6 +119,13 @@ text_id!(
     OrderNumber, "order_number", "1 to 64 bytes without control characters", printable
 );
 
+impl Default for Checkpoint {
+    /// The one that every venue has: `entry`.
+    fn default() -> Self {
+        Self("entry".to_owned())
+    }
+}
+
 /// The number of a venue in G2 and G3 codes: unique on a server, 2 bytes.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,

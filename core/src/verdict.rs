@@ -154,8 +154,23 @@ pub struct Judged {
 
 /// Decides.
 pub fn verdict(question: &Question<'_>) -> Judged {
+    judge(question, |_| ())
+}
+
+/// Decides, and names the rows that were tried, in their order, each with its number in the table
+/// and its refusal: all but the last let the ticket pass. What `explain` prints.
+pub fn explain(question: &Question<'_>) -> (Judged, Vec<(u8, Option<Refusal>)>) {
+    let mut tried = Vec::with_capacity(Judge::ROWS.len());
+    let judged = judge(question, |row| tried.push((row, None)));
+    if let (Verdict::Refuse(refusal), Some((_, last))) = (&judged.verdict, tried.last_mut()) {
+        *last = Some(refusal.clone());
+    }
+    (judged, tried)
+}
+
+fn judge(question: &Question<'_>, tried: impl FnMut(u8)) -> Judged {
     let mut judge = Judge::new(question);
-    let judged = judge.run(|_| ());
+    let judged = judge.run(tried);
     let verified = match (question.gate.direction, &judged) {
         (_, Err((row, _))) => *row > WRONG_VENUE_ROW,
         (Direction::In, Ok(())) => true,
@@ -169,17 +184,6 @@ pub fn verdict(question: &Question<'_>) -> Judged {
         verdict,
         genuine: verified && judge.is_known(),
     }
-}
-
-/// The rows that were tried, in their order, each with its number in the table and whether it
-/// refused: all but the last let the ticket pass. What `explain` prints.
-pub fn rows(question: &Question<'_>) -> Vec<(u8, Option<Refusal>)> {
-    let mut tried = Vec::with_capacity(Judge::ROWS.len());
-    let refused = Judge::new(question).run(|row| tried.push((row, None)));
-    if let Err((row, refusal)) = refused {
-        tried.push((row, Some(refusal)));
-    }
-    tried
 }
 
 struct Judge<'a> {
@@ -226,15 +230,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Tries the rows; tells each that let the ticket pass.
-    fn run(&mut self, mut passed: impl FnMut(u8)) -> Result<(), (u8, Refusal)> {
+    /// Tries the rows; names each before.
+    fn run(&mut self, mut tried: impl FnMut(u8)) -> Result<(), (u8, Refusal)> {
         for (number, row) in Self::ROWS {
             // An exit locks nobody in: only what is no code at all does not open it.
             if self.question.gate.direction == Direction::Out && number > 1 {
                 return Ok(());
             }
+            tried(number);
             row(self).map_err(|refusal| (number, refusal))?;
-            passed(number);
         }
         Ok(())
     }

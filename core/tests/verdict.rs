@@ -16,7 +16,9 @@ use stile_core::ticket::{
     CancelCause, Direction, Gate, Reentry, Session, SessionStatus, Standing, Ticket, TicketStatus,
 };
 use stile_core::time::EpochSeconds;
-use stile_core::verdict::{Day, Detail, Judged, Listed, Question, Refusal, Verdict, rows, verdict};
+use stile_core::verdict::{
+    Day, Detail, Judged, Listed, Question, Refusal, Verdict, explain, verdict,
+};
 
 /// A reading of a good ticket at a good time; each test spoils one thing.
 struct At {
@@ -628,12 +630,12 @@ fn the_first_row_that_applies_is_the_answer() {
 #[test]
 fn explaining_names_every_row_up_to_the_one_that_refused() {
     let at = At::new();
-    let tried = at.asked(rows);
+    let tried = at.asked(|question| explain(question).1);
     assert_eq!(tried.len(), 20);
     assert!(tried.iter().all(|(_, refusal)| refusal.is_none()));
     let mut at = At::new();
     at.ticket().status = TicketStatus::Blocked;
-    let tried = at.asked(rows);
+    let tried = at.asked(|question| explain(question).1);
     assert_eq!(tried.last(), Some(&(12, Some(Reason::Blocked.into()))));
 }
 

@@ -1,5 +1,7 @@
 //! One reading, from bytes to a durable answer.
 
+use std::sync::Arc;
+
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -7,14 +9,16 @@ use super::{Device, Door};
 use crate::admissions::{Fold, Way, fold};
 use crate::clock::{BootId, Moment, Now};
 use crate::codes::{self, Code, Malformed};
-use crate::ids::{Checkpoint, GateId, RecordId, TicketNumber, Zone};
+use crate::ids::{Checkpoint, RecordId, TicketNumber};
 use crate::journal::Moved;
 use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::record::{Answer, Mode, Record, Scan, Via, What};
 use crate::ticket::{Direction, Gate, Reentry, Session, Standing, Ticket};
 use crate::time::EpochMillis;
-use crate::verdict::{Admission, Day, Judged, Listed, Question, Refusal, Verdict, rows, verdict};
+use crate::verdict::{
+    Admission, Day, Judged, Listed, Question, Refusal, Verdict, explain, verdict,
+};
 use crate::whitelist::ListError;
 
 /// The same ticket read again within this is one reading, in ms: firmware that sends a code
@@ -88,14 +92,21 @@ pub(super) struct LastReading {
     gate_closed: bool,
 }
 
-/// A question's parts, owned.
+/// A ticket as a held list has it.
+struct Found {
+    ticket: Ticket,
+    session: Option<Arc<Session>>,
+    day: Arc<Day>,
+}
+
+/// A question's parts.
 struct Prepared {
     code: Result<Code, Malformed>,
-    ticket: Option<(Ticket, Option<Session>, Day)>,
+    found: Option<Found>,
     admissions: Fold,
-    policy: Policy,
-    gate: Gate,
-    list: Option<Day>,
+    policy: Arc<Policy>,
+    gate: Arc<Gate>,
+    list: Option<Arc<Day>>,
     now: Now,
     reachable: bool,
 }
@@ -107,11 +118,11 @@ impl Prepared {
             keys,
             policy: &self.policy,
             gate: &self.gate,
-            list: self.list.as_ref(),
-            listed: self.ticket.as_ref().map(|(ticket, session, day)| Listed {
-                ticket,
-                session: session.as_ref(),
-                day,
+            list: self.list.as_deref(),
+            listed: self.found.as_ref().map(|found| Listed {
+                ticket: &found.ticket,
+                session: found.session.as_deref(),
+                day: &found.day,
             }),
             admissions: &self.admissions,
             persons: 1,
@@ -121,7 +132,9 @@ impl Prepared {
     }
 
     fn shown(&self) -> Option<TicketShown> {
-        let (ticket, session, _) = self.ticket.as_ref()?;
+        let Found {
+            ticket, session, ..
+        } = self.found.as_ref()?;
         let name = session.as_ref().map(|session| session.name.clone());
         Some(TicketShown {
             number: ticket.number,
@@ -138,7 +151,7 @@ impl Prepared {
 
     /// The ticket's number, if the code is a genuine one that names it.
     fn ticket_number(&self) -> Option<TicketNumber> {
-        let listed = self.ticket.as_ref().map(|(ticket, ..)| ticket.number);
+        let listed = self.found.as_ref().map(|found| found.ticket.number);
         let said = self.code.as_ref().ok().and_then(Code::payload);
         listed.or(said.map(|payload| payload.ticket_number))
     }
@@ -203,61 +216,68 @@ impl Device {
         }
         let prepared = self.prepare(&door, reading, now)?;
         let question = prepared.question(&door.keys);
-        let Judged { verdict, genuine } = verdict(&question);
+        let (Judged { verdict, genuine }, rows) = explain(&question);
         Ok(Explained {
             malformed: prepared.code.as_ref().err().cloned(),
             format: prepared.code.as_ref().ok().map(Code::format),
             now,
-            rows: rows(&question),
+            rows,
             verdict,
             ticket: prepared.shown().filter(|_| genuine),
         })
     }
 
+    /// The gate as it was when the device was enrolled, while no list says more. One that the
+    /// device may not serve is none of these and opens nothing without a list.
+    fn gate_as_enrolled(&self) -> Gate {
+        let mut gates = self.identity.gates.iter();
+        gates
+            .find(|gate| gate.gate_id == self.gate_id)
+            .cloned()
+            .unwrap_or_else(|| Gate {
+                gate_id: self.gate_id.clone(),
+                name: String::new(),
+                direction: Direction::In,
+                checkpoint: Checkpoint::default(),
+                zones: Vec::new(),
+                unattended: true,
+            })
+    }
+
     fn prepare(&self, door: &Door, reading: &[u8], now: Now) -> Result<Prepared, ListError> {
         let list = door.list_for(now.at);
-        let policy = list.map_or_else(Policy::default, |list| list.settings().policy.clone());
-        let gate = list
-            .and_then(|list| {
-                list.settings()
-                    .gates
-                    .iter()
-                    .find(|gate| gate.gate_id == self.gate_id)
-            })
-            .or_else(|| {
-                self.identity
-                    .gates
-                    .iter()
-                    .find(|gate| gate.gate_id == self.gate_id)
-            })
-            .cloned()
-            .unwrap_or_else(|| closed_gate(&self.gate_id));
+        let policy = list.map_or_else(Arc::default, |list| Arc::clone(list.policy()));
+        let gate = match list.and_then(|list| list.gate(&self.gate_id)) {
+            Some(gate) => Arc::clone(gate),
+            None => Arc::new(self.gate_as_enrolled()),
+        };
         let code = codes::parse(reading, &policy.opaque_shapes);
-        let ticket = match &code {
+        let found = match &code {
             Ok(code) => self.find(door, code, now.at)?,
             Err(_) => None,
         };
-        let admissions =
-            self.admissions(door, &code, ticket.as_ref(), &gate, list.map(|l| l.day()))?;
+        let list = list.map(|list| Arc::clone(list.day()));
+        let admissions = self.admissions(
+            door,
+            &code,
+            found.as_ref(),
+            &gate.checkpoint,
+            list.as_deref(),
+        )?;
         Ok(Prepared {
             code,
-            ticket,
+            found,
             admissions,
             policy,
             gate,
-            list: list.map(|list| list.day().clone()),
+            list,
             now,
             reachable: self.is_reachable(),
         })
     }
 
     /// The ticket that a code names, in any held list.
-    fn find(
-        &self,
-        door: &Door,
-        code: &Code,
-        now: EpochMillis,
-    ) -> Result<Option<(Ticket, Option<Session>, Day)>, ListError> {
+    fn find(&self, door: &Door, code: &Code, now: EpochMillis) -> Result<Option<Found>, ListError> {
         let mut found = Vec::new();
         for list in &door.lists {
             let tickets = match code {
@@ -271,9 +291,10 @@ impl Device {
                 },
                 Code::Opaque(code) => list.by_opaque(&code.hash(&self.identity.venue_id))?,
             };
-            found.extend(tickets.into_iter().map(|ticket| {
-                let session = list.session(&ticket.session_id).cloned();
-                (ticket, session, list.day().clone())
+            found.extend(tickets.into_iter().map(|ticket| Found {
+                session: list.session(&ticket.session_id).cloned(),
+                day: Arc::clone(list.day()),
+                ticket,
             }));
         }
         Ok(choose(found, now))
@@ -283,17 +304,27 @@ impl Device {
         &self,
         door: &Door,
         code: &Result<Code, Malformed>,
-        ticket: Option<&(Ticket, Option<Session>, Day)>,
-        gate: &Gate,
+        found: Option<&Found>,
+        checkpoint: &Checkpoint,
         list: Option<&Day>,
     ) -> Result<Fold, ListError> {
         let said = code.as_ref().ok().and_then(Code::payload);
-        let (number, admits, reentry, day) = match (ticket, said, list) {
-            (Some((ticket, session, day)), ..) => {
-                let reentry = session
-                    .as_ref()
-                    .map_or(Reentry::None, |session| session.reentry);
-                (ticket.number, ticket.admits, reentry, day)
+        let (number, admits, reentry, day) = match (found, said, list) {
+            (
+                Some(Found {
+                    ticket,
+                    session,
+                    day,
+                }),
+                ..,
+            ) => {
+                let reentry = session.as_ref().map(|session| session.reentry);
+                (
+                    ticket.number,
+                    ticket.admits,
+                    reentry.unwrap_or_default(),
+                    &**day,
+                )
             }
             (None, Some(payload), Some(day)) => {
                 (payload.ticket_number, payload.admits, Reentry::None, day)
@@ -305,7 +336,7 @@ impl Device {
             .movements(
                 &day.service_day,
                 number,
-                &gate.checkpoint,
+                checkpoint,
                 &self.identity.device_id,
             )
             .map_err(|error| ListError::Io(std::io::Error::other(error)))?;
@@ -355,12 +386,7 @@ impl Device {
 
     fn cannot_store(&self, door: &mut Door, now: Now, decision_us: u32) -> ScanOutcome {
         door.unlogged += 1;
-        let gate = self
-            .identity
-            .gates
-            .iter()
-            .find(|gate| gate.gate_id == self.gate_id);
-        let is_exit = gate.is_some_and(|gate| gate.direction == Direction::Out);
+        let is_exit = self.gate_as_enrolled().direction == Direction::Out;
         let verdict = match is_exit {
             true => Verdict::Admit(Admission {
                 persons: 1,
@@ -401,7 +427,7 @@ impl Device {
             Verdict::Refuse(refusal) => (Answer::Refuse, Some(refusal.reason), 0, Vec::new()),
         };
         let code = prepared.code.as_ref().ok();
-        let known = prepared.ticket.as_ref().filter(|_| genuine);
+        let known = prepared.found.as_ref().filter(|_| genuine);
         let unlisted_day = || prepared.list.as_ref().filter(|_| genuine);
         Record {
             id: RecordId::at(prepared.now.at, random),
@@ -417,11 +443,11 @@ impl Device {
             what: What::Scan(Scan {
                 via: Via::Code,
                 direction: prepared.gate.direction,
-                ticket_id: known.map(|(ticket, ..)| ticket.ticket_id.clone()),
+                ticket_id: known.map(|found| found.ticket.ticket_id.clone()),
                 ticket_number: prepared.ticket_number().filter(|_| genuine),
-                session_id: known.map(|(ticket, ..)| ticket.session_id.clone()),
+                session_id: known.map(|found| found.ticket.session_id.clone()),
                 service_day: known
-                    .map(|(.., day)| day)
+                    .map(|found| &found.day)
                     .or_else(unlisted_day)
                     .map(|day| day.service_day.clone()),
                 format: code.map(Code::format),
@@ -438,10 +464,10 @@ impl Device {
                 decision_us,
                 flags,
                 source: known
-                    .map(|(ticket, ..)| ticket.source.clone())
+                    .map(|found| found.ticket.source.clone())
                     .unwrap_or_default(),
                 age_group: known
-                    .map(|(ticket, ..)| ticket.age_group.clone())
+                    .map(|found| found.ticket.age_group.clone())
                     .unwrap_or_default(),
             }),
         }
@@ -456,13 +482,13 @@ impl Device {
             Direction::In => Way::Entry,
             Direction::Out => Way::Exit,
         };
-        if way == Way::Exit && !(genuine && prepared.ticket.is_some()) {
+        if way == Way::Exit && !(genuine && prepared.found.is_some()) {
             return None;
         }
         let day = prepared
-            .ticket
+            .found
             .as_ref()
-            .map(|(.., day)| day)
+            .map(|found| &found.day)
             .or(prepared.list.as_ref())?;
         Some(Moved {
             service_day: day.service_day.clone(),
@@ -513,32 +539,32 @@ impl Door {
 /// The ticket among those that a code names: a live row beats a tombstone; then the one that
 /// admits now (the earliest end, then the lowest number), else the one whose window comes next,
 /// else the latest past.
-fn choose(
-    mut found: Vec<(Ticket, Option<Session>, Day)>,
-    now: EpochMillis,
-) -> Option<(Ticket, Option<Session>, Day)> {
+fn choose(mut found: Vec<Found>, now: EpochMillis) -> Option<Found> {
     if found.len() > 1 {
-        let is_live = |ticket: &Ticket| ticket.standing == Standing::Live;
-        if found.iter().any(|(ticket, ..)| is_live(ticket)) {
-            found.retain(|(ticket, ..)| is_live(ticket));
+        let is_live = |found: &Found| found.ticket.standing == Standing::Live;
+        if found.iter().any(is_live) {
+            found.retain(is_live);
         }
-        let key = |(ticket, session, _): &(Ticket, Option<Session>, Day)| {
-            let session = session.as_ref();
-            let from = ticket
-                .admit_from
-                .or(session.map(|session| session.admit_from));
-            let until = ticket
-                .admit_until
-                .or(session.map(|session| session.admit_until));
-            let (from, until) = (from.map_or(0, |at| at.0), until.map_or(0, |at| at.0));
-            let at = now.seconds().0;
-            match () {
-                () if from <= at && at < until => (0, until, ticket.number),
-                () if at < from => (1, from, ticket.number),
-                () => (2, -until, ticket.number),
-            }
-        };
-        found.sort_by_key(key);
+        let at = now.seconds().0;
+        found.sort_by_key(
+            |Found {
+                 ticket, session, ..
+             }| {
+                let session = session.as_ref();
+                let from = ticket
+                    .admit_from
+                    .or(session.map(|session| session.admit_from));
+                let until = ticket
+                    .admit_until
+                    .or(session.map(|session| session.admit_until));
+                let (from, until) = (from.map_or(0, |at| at.0), until.map_or(0, |at| at.0));
+                match () {
+                    () if from <= at && at < until => (0, until, ticket.number),
+                    () if at < from => (1, from, ticket.number),
+                    () => (2, -until, ticket.number),
+                }
+            },
+        );
     }
     found.into_iter().next()
 }
@@ -551,17 +577,5 @@ fn text_hash(key: &[u8; 32], text: &str) -> String {
             data_encoding::HEXLOWER.encode(&mac.finalize().into_bytes()[..16])
         }
         Err(_) => String::new(), // HMAC takes keys of any length
-    }
-}
-
-/// A gate that the venue does not have any more opens nothing.
-fn closed_gate(id: &GateId) -> Gate {
-    Gate {
-        gate_id: id.clone(),
-        name: String::new(),
-        direction: Direction::In,
-        checkpoint: Checkpoint::new("entry").expect("`entry` has the shape of a checkpoint"),
-        zones: Vec::<Zone>::new(),
-        unattended: true,
     }
 }

@@ -209,7 +209,11 @@ impl SyncLog {
     }
 }
 
-pub(super) fn put_fact(connection: &Connection, name: &str, value: &str) -> Result<(), rusqlite::Error> {
+pub(super) fn put_fact(
+    connection: &Connection,
+    name: &str,
+    value: &str,
+) -> Result<(), rusqlite::Error> {
     connection
         .prepare_cached(
             "INSERT INTO fact (name, value) VALUES (?1, ?2)

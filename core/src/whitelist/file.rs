@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,11 +14,12 @@ use sha2::{Digest, Sha256};
 
 use super::digest::{ListDigest, hex};
 use super::row::{MAX_ROW_BYTES, RowError, decode};
-use crate::ids::{SessionId, TicketId, TicketNumber};
+use crate::ids::{GateId, SessionId, TicketId, TicketNumber};
 use crate::key_manifest::KeyRing;
+use crate::policy::Policy;
 use crate::protocol::{ListHead, ListManifest, ListPage, Settings};
 use crate::signed::{Domain, Signed, SignedError};
-use crate::ticket::{Session, Ticket};
+use crate::ticket::{Gate, Session, Ticket};
 use crate::time::ServiceDay;
 use crate::verdict::Day;
 
@@ -249,13 +251,14 @@ fn check_digest(digest: ListDigest, manifest: &ListManifest) -> Result<(), ListE
     Ok(())
 }
 
-/// A day's list, whole and checked. Never changes.
+/// A day's list, whole and checked. Never changes; what a scan needs of it is shared, not copied.
 pub struct HeldList {
     connection: Connection,
     manifest: ListManifest,
-    day: Day,
-    settings: Settings,
-    sessions: HashMap<SessionId, usize>,
+    day: Arc<Day>,
+    policy: Arc<Policy>,
+    gates: Vec<Arc<Gate>>,
+    sessions: HashMap<SessionId, Arc<Session>>,
 }
 
 impl HeldList {
@@ -296,19 +299,20 @@ impl HeldList {
         })?;
         let manifest = open_manifest(&head.manifest, keys)?;
         let settings = read_settings(&head, &manifest)?;
-        let sessions = settings.sessions.iter().enumerate();
+        let sessions = settings.sessions.into_iter();
         Ok(Self {
             connection,
-            day: Day {
+            day: Arc::new(Day {
                 service_day: manifest.service_day.clone(),
                 day_from: manifest.day_from,
                 day_until: manifest.day_until,
                 not_after: manifest.not_after,
-            },
+            }),
+            policy: Arc::new(settings.policy),
+            gates: settings.gates.into_iter().map(Arc::new).collect(),
             sessions: sessions
-                .map(|(at, session)| (session.session_id.clone(), at))
+                .map(|one| (one.session_id.clone(), Arc::new(one)))
                 .collect(),
-            settings,
             manifest,
         })
     }
@@ -319,20 +323,23 @@ impl HeldList {
     }
 
     /// The day's borders.
-    pub fn day(&self) -> &Day {
+    pub fn day(&self) -> &Arc<Day> {
         &self.day
     }
 
-    /// Sessions, gates and policy as they hold for the day.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    /// The venue's policy as it holds for the day.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// A gate of the venue as it is on the day.
+    pub fn gate(&self, id: &GateId) -> Option<&Arc<Gate>> {
+        self.gates.iter().find(|gate| gate.gate_id == *id)
     }
 
     /// A session of the day.
-    pub fn session(&self, id: &SessionId) -> Option<&Session> {
-        self.sessions
-            .get(id)
-            .and_then(|at| self.settings.sessions.get(*at))
+    pub fn session(&self, id: &SessionId) -> Option<&Arc<Session>> {
+        self.sessions.get(id)
     }
 
     /// The ticket of a number.
