@@ -1,4 +1,18 @@
 //! Stile's sync server: feeds each gate the day's whitelist and takes its check-ins back without
 //! losing or doubling one.
 
+mod admissions;
+pub mod clock;
+pub mod config;
+mod cursor;
+mod error;
+pub mod http;
 pub mod import;
+mod lists;
+pub mod random;
+pub mod server;
+pub mod store;
+pub mod vault;
+mod venue_keys;
+
+pub use error::ServerError;

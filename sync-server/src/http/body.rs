@@ -170,6 +170,14 @@ pub fn limited(body: Body, limit: usize) -> Body {
 }
 
 fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    // Every body is an object; from an array, serde would take the members in their order.
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|byte| *byte != b'{') {
+        return Err(Refusal::new(
+            Code::InvalidBody,
+            "JSON: expected an object, `{…}`, in UTF-8",
+        ));
+    }
     // The path to a fault is only looked for when there is one.
     serde_json::from_slice(bytes).or_else(|_| {
         let mut json = serde_json::Deserializer::from_slice(bytes);
@@ -279,6 +287,8 @@ mod tests {
     fn a_body_that_is_cut_off_or_nested_without_end_is_refused() {
         assert!(detail::<Cancel>(r#"{"cause": "vis"#).ends_with("the text ends too early"));
         let nested = "[".repeat(100_000);
+        assert!(detail::<serde_json::Value>(&nested).contains("expected an object"));
+        let nested = "{\"a\":".repeat(100_000);
         assert!(detail::<serde_json::Value>(&nested).contains("this is not JSON"));
     }
 }

@@ -1,0 +1,257 @@
+//! Flags and environment variables.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use stile_core::codes::{Format, OpaqueShape};
+use stile_core::ids::{Checkpoint, GateId, VenueId, Zone};
+use stile_core::ticket::Direction;
+use stile_sync_server::store::{ApiKeyId, Scope};
+
+/// Stile's sync server: feeds each gate the day's whitelist and takes its check-ins back.
+#[derive(Debug, Parser)]
+#[command(name = "stile-server", version)]
+pub struct Args {
+    #[command(flatten)]
+    pub place: Place,
+    /// How logs on stderr are written. STILE_LOG sets what is logged (default: info).
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "plain",
+        env = "STILE_LOG_FORMAT"
+    )]
+    pub log_format: LogFormat,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where the data is, and what opens it.
+#[derive(Debug, ClapArgs)]
+pub struct Place {
+    /// The folder of the server's data; made if it is not there.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "STILE_DATA",
+        default_value = "stile-data"
+    )]
+    pub data: PathBuf,
+    /// The file with the master key [default: DIR/master.key]. STILE_MASTER_KEY may hold the key
+    /// itself instead.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub master_key: Option<PathBuf>,
+}
+
+/// The environment variable that may hold the master key itself, 32 bytes in base64. No flag
+/// does, since other users of the machine see flags.
+pub const MASTER_KEY_VARIABLE: &str = "STILE_MASTER_KEY";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Plain,
+    /// One JSON object per line.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Runs the server until SIGTERM or SIGINT.
+    Serve(Serve),
+    /// Venues.
+    #[command(subcommand)]
+    Venue(VenueCommand),
+    /// A venue's gates.
+    #[command(subcommand)]
+    Gate(GateCommand),
+    /// API keys of the booking back end.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Invites a device and prints the text of its enrolment QR, good for ten minutes.
+    Enrol(Enrol),
+    /// Prints the OpenAPI document.
+    Openapi,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Serve {
+    /// Where to listen; port 0 takes a free one. The line `listening on http://ADDRESS` on stdout
+    /// says which.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8470",
+        env = "STILE_LISTEN"
+    )]
+    pub listen: SocketAddr,
+    /// Speak plain HTTP also where others on the network can listen in.
+    #[arg(long)]
+    pub insecure_http: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum VenueCommand {
+    /// Creates a venue with keys of its own.
+    Add(VenueAdd),
+    /// Shows a venue and its policy, or all venues.
+    Show {
+        /// The venue.
+        id: Option<VenueId>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct VenueAdd {
+    /// Its id: 1 to 32 of a-z, 0-9 and -.
+    pub id: VenueId,
+    /// What people call it.
+    #[arg(long)]
+    pub name: String,
+    /// Its IANA time zone, such as Asia/Shanghai.
+    #[arg(long, value_name = "ZONE")]
+    pub time_zone: String,
+    /// The formats of codes that it takes.
+    #[arg(
+        long, value_delimiter = ',', default_value = "v1,G2,G3", value_parser = format,
+        value_name = "FORMATS"
+    )]
+    pub formats: Vec<Format>,
+    /// A shape of its opaque codes: what they start with (may be empty), the characters that may
+    /// follow, and the shortest and longest length, as MUS:0123456789:10-12.
+    #[arg(long = "opaque-shape", value_name = "PREFIX:ALPHABET:FROM-TO", value_parser = shape)]
+    pub opaque_shapes: Vec<OpaqueShape>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum GateCommand {
+    /// Creates a gate or replaces it.
+    Add(GateAdd),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct GateAdd {
+    /// Its id: 1 to 64 of A-Z, a-z, 0-9, _ and -.
+    pub id: GateId,
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+    /// What people call it.
+    #[arg(long, default_value = "")]
+    pub name: String,
+    /// Which way people pass: in or out.
+    #[arg(long, default_value = "in", value_parser = direction)]
+    pub direction: Direction,
+    /// What one admission is good for [default: entry].
+    #[arg(long)]
+    pub checkpoint: Option<Checkpoint>,
+    /// The zones that it admits to.
+    #[arg(long, value_delimiter = ',')]
+    pub zones: Vec<Zone>,
+    /// Nobody stands at it.
+    #[arg(long)]
+    pub unattended: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Makes a key and prints it, this once.
+    Add(KeyAdd),
+    /// Lists all keys, without their texts.
+    List,
+    /// Revokes a key.
+    Revoke {
+        /// Its id, as `key list` shows it.
+        #[arg(value_parser = key_id)]
+        id: ApiKeyId,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct KeyAdd {
+    /// The venues that it is good for.
+    #[arg(long = "venue", value_delimiter = ',', required = true)]
+    pub venues: Vec<VenueId>,
+    /// What it may be used for: tickets:write, codes:mint, records:read, admin.
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub scopes: Vec<Scope>,
+    /// What people call it.
+    #[arg(long)]
+    pub name: String,
+    /// Days until it is no longer good [default: never].
+    #[arg(long, value_name = "DAYS")]
+    pub expires_days: Option<u16>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Enrol {
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+    /// The gates that the device may serve.
+    #[arg(long = "gate", value_delimiter = ',', required = true)]
+    pub gates: Vec<GateId>,
+    /// The server's address as the device reaches it.
+    #[arg(long, value_name = "URL")]
+    pub server: String,
+}
+
+fn format(text: &str) -> Result<Format, &'static str> {
+    let all = [Format::V1, Format::G2, Format::G3, Format::Opaque];
+    let found = all.into_iter().find(|format| format.to_string() == text);
+    found.ok_or("a format is one of v1, G2, G3, opaque")
+}
+
+fn direction(text: &str) -> Result<Direction, &'static str> {
+    match text {
+        "in" => Ok(Direction::In),
+        "out" => Ok(Direction::Out),
+        _ => Err("a direction is in or out"),
+    }
+}
+
+fn key_id(text: &str) -> Result<ApiKeyId, std::num::ParseIntError> {
+    text.parse().map(ApiKeyId)
+}
+
+fn shape(text: &str) -> Result<OpaqueShape, String> {
+    let parts = text
+        .split_once(':')
+        .and_then(|(prefix, rest)| Some((prefix, rest.rsplit_once(':')?)))
+        .and_then(|(prefix, (alphabet, length))| Some((prefix, alphabet, length.split_once('-')?)));
+    let Some((prefix, alphabet, (from, to))) = parts else {
+        return Err("a shape is written PREFIX:ALPHABET:FROM-TO".to_owned());
+    };
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no length"));
+    OpaqueShape::new(prefix, alphabet, [number(from)?, number(to)?]).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_may_have_colons_in_its_alphabet_and_no_prefix() {
+        let read = shape(":0123456789::12-14").unwrap();
+        assert_eq!(
+            (read.prefix(), read.alphabet(), read.length()),
+            ("", "0123456789:", [12, 14])
+        );
+    }
+
+    #[test]
+    fn a_shape_that_is_not_written_as_one_is_refused() {
+        for text in [
+            "",
+            "MUS",
+            "MUS:0123456789",
+            "MUS:0123456789:12",
+            "MUS:0123456789:a-b",
+        ] {
+            assert!(shape(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Commands that set things up, also beside a running server.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use stile_core::ids::VenueId;
+use stile_core::policy::Policy;
+use stile_core::protocol::{NewEnrolment, NewGate};
+use stile_core::time::EpochSeconds;
+use stile_sync_server::http;
+use stile_sync_server::server::Server;
+use stile_sync_server::store::{ApiKey, Scope, Venue};
+use tokio::runtime::Builder;
+
+use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, VenueAdd, VenueCommand};
+use super::{CliError, open};
+
+const DAY_S: i64 = 24 * 3600;
+
+/// Prints the OpenAPI document.
+pub fn openapi() -> Result<(), CliError> {
+    print(http::openapi_text().trim_end())
+}
+
+/// Runs a command on the server's folder.
+pub fn run(
+    place: &Place,
+    command: impl AsyncFnOnce(&Server) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|source| CliError::System {
+        doing: "start",
+        source,
+    })?;
+    runtime.block_on(async {
+        let server = open(place, true).await?;
+        let result = command(&server).await;
+        server.close().await;
+        result
+    })
+}
+
+/// `venue …`
+pub fn venue(command: VenueCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+    async move |server: &Server| match command {
+        VenueCommand::Add(add) => add_venue(server, add).await,
+        VenueCommand::Show { id: Some(id) } => {
+            print_json(&VenueShown::new(server.venue(&id).await?))
+        }
+        VenueCommand::Show { id: None } => {
+            let venues = server.venues().await?;
+            print_json(&venues.into_iter().map(VenueShown::new).collect::<Vec<_>>())
+        }
+    }
+}
+
+async fn add_venue(server: &Server, add: VenueAdd) -> Result<(), CliError> {
+    let policy = Policy {
+        formats: add.formats,
+        opaque_shapes: add.opaque_shapes,
+        ..Policy::default()
+    };
+    let venue = server
+        .create_venue(add.id, &add.name, &add.time_zone, policy)
+        .await?;
+    eprintln!(
+        "Created the venue {}, number {}.",
+        venue.venue_id, venue.number.0
+    );
+    Ok(())
+}
+
+/// `gate …`
+pub fn gate(command: GateCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+    async move |server: &Server| {
+        let GateCommand::Add(add) = command;
+        let venue = venue_meant(server, add.venue).await?;
+        let gate = NewGate {
+            name: add.name,
+            direction: add.direction,
+            checkpoint: add.checkpoint,
+            zones: add.zones,
+            unattended: add.unattended,
+        };
+        let (gate, _) = server.put_gate(&venue, add.id, gate).await?;
+        eprintln!("The venue {venue} has the gate {}.", gate.gate_id);
+        Ok(())
+    }
+}
+
+/// `key …`
+pub fn key(command: KeyCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+    async move |server: &Server| match command {
+        KeyCommand::Add(add) => add_key(server, add).await,
+        KeyCommand::List => {
+            let keys = server.api_keys().await?;
+            print_json(&keys.iter().map(KeyShown::new).collect::<Vec<_>>())
+        }
+        KeyCommand::Revoke { id } => {
+            server.revoke_api_key(id).await?;
+            eprintln!("The key {id} is revoked.");
+            Ok(())
+        }
+    }
+}
+
+async fn add_key(server: &Server, add: KeyAdd) -> Result<(), CliError> {
+    let now = server.now().seconds();
+    let days = add.expires_days.map(i64::from);
+    let expires_at = days.map(|days| EpochSeconds(now.0.saturating_add(days * DAY_S)));
+    let made = server.add_api_key(&add.venues, &add.scopes, &add.name, expires_at);
+    let (id, text) = made.await?;
+    eprintln!("The key {id}; keep its text, it is shown this once:");
+    print(text.as_str())
+}
+
+/// `enrol`
+pub fn enrol(command: Enrol) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+    async move |server: &Server| {
+        let venue = venue_meant(server, command.venue).await?;
+        let request = NewEnrolment {
+            gates: command.gates,
+            server: Some(command.server.clone()),
+        };
+        let enrolment = server
+            .new_enrolment(&venue, request, &command.server)
+            .await?;
+        eprintln!("The text of the enrolment QR, good once and for ten minutes:");
+        print(&enrolment.text)
+    }
+}
+
+/// The venue that a command names, else the only one.
+async fn venue_meant(server: &Server, named: Option<VenueId>) -> Result<VenueId, CliError> {
+    if let Some(venue) = named {
+        return Ok(venue);
+    }
+    let mut venues = server.venues().await?;
+    match (venues.pop(), venues.is_empty()) {
+        (Some(only), true) => Ok(only.venue_id),
+        (last, _) => Err(CliError::WhichVenue(
+            venues.len() + usize::from(last.is_some()),
+        )),
+    }
+}
+
+#[derive(Serialize)]
+struct VenueShown {
+    venue_id: VenueId,
+    number: u16,
+    name: String,
+    time_zone: String,
+    policy: Policy,
+}
+
+impl VenueShown {
+    fn new(venue: Venue) -> Self {
+        Self {
+            venue_id: venue.venue_id,
+            number: venue.number.0,
+            name: venue.name,
+            time_zone: venue.time_zone,
+            policy: venue.policy,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct KeyShown<'k> {
+    id: i64,
+    name: &'k str,
+    venues: &'k [VenueId],
+    scopes: &'k [Scope],
+    /// Epoch seconds, as are the others.
+    created_at: i64,
+    expires_at: Option<i64>,
+    revoked_at: Option<i64>,
+}
+
+impl<'k> KeyShown<'k> {
+    fn new(key: &'k ApiKey) -> Self {
+        Self {
+            id: key.id.0,
+            name: &key.name,
+            venues: &key.venues,
+            scopes: &key.scopes,
+            created_at: key.created_at.seconds().0,
+            expires_at: key.expires_at.map(|at| at.0),
+            revoked_at: key.revoked_at.map(|at| at.seconds().0),
+        }
+    }
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::other);
+    print(&text.map_err(no_stdout)?)
+}
+
+/// Prints a line that scripts may wait for.
+pub fn print(line: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")
+        .and_then(|()| out.flush())
+        .map_err(no_stdout)
+}
+
+fn no_stdout(source: io::Error) -> CliError {
+    CliError::System {
+        doing: "write to stdout",
+        source,
+    }
+}

@@ -1,0 +1,104 @@
+//! The commands of `stile-server`, one function each. What they do is the library's; here flags
+//! become its calls, and its answers become lines: what a script wants on stdout, and what a
+//! person should know beside it on stderr.
+
+mod args;
+mod commands;
+mod logs;
+mod serve;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use stile_sync_server::ServerError;
+use stile_sync_server::clock::SystemClock;
+use stile_sync_server::server::{MasterKeySource, OpenError, Server};
+
+pub use args::Args;
+use args::{Command, MASTER_KEY_VARIABLE, Place};
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The data folder cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The server would not.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The address is taken or not this machine's.
+    #[error("cannot listen on {address}{}", hint(.source))]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Plain HTTP would be open to the network.
+    #[error(
+        "{0} can be reached from the network, and this version speaks plain HTTP only: codes and \
+         keys could be read on the way. Listen on 127.0.0.1 behind a proxy that does TLS, or give \
+         --insecure-http if the network is trusted"
+    )]
+    NotLoopback(SocketAddr),
+    /// There is no such venue to fall back to.
+    #[error("there are {0} venues here; say which one with --venue")]
+    WhichVenue(usize),
+    /// Something of the system failed.
+    #[error("cannot {doing}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program uses this port: stop it, or choose another port with --listen"
+        }
+        io::ErrorKind::AddrNotAvailable => "; this machine does not have that address",
+        io::ErrorKind::PermissionDenied => "; ports below 1024 are for the system, take another",
+        _ => "",
+    }
+}
+
+/// Does what the command line says.
+pub fn run(args: Args) -> Result<(), CliError> {
+    logs::start(args.log_format);
+    match args.command {
+        Command::Serve(serve) => serve::run(&args.place, &serve),
+        Command::Openapi => commands::openapi(),
+        Command::Venue(command) => commands::run(&args.place, commands::venue(command)),
+        Command::Gate(command) => commands::run(&args.place, commands::gate(command)),
+        Command::Key(command) => commands::run(&args.place, commands::key(command)),
+        Command::Enrol(command) => commands::run(&args.place, commands::enrol(command)),
+    }
+}
+
+/// Opens the server on its folder: for itself, or for a command beside it.
+async fn open(place: &Place, for_commands: bool) -> Result<Server, CliError> {
+    let key = match std::env::var(MASTER_KEY_VARIABLE) {
+        Ok(text) => MasterKeySource::Text(text.into()),
+        Err(_) => {
+            let file = place.master_key.clone();
+            MasterKeySource::File(file.unwrap_or_else(|| place.data.join("master.key")))
+        }
+    };
+    let clock = Arc::new(SystemClock);
+    let server = match for_commands {
+        true => Server::open_for_commands(&place.data, key, clock).await?,
+        false => Server::open(&place.data, key, clock).await?,
+    };
+    if let Some(file) = server.made_master_key() {
+        eprintln!(
+            "A new master key was made: {}. Without it the data cannot be read. Back it up now, \
+             and keep that copy apart from copies of the data.",
+            file.display()
+        );
+    }
+    Ok(server)
+}

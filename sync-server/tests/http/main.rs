@@ -1,0 +1,17 @@
+//! The server as its clients see it: over HTTP on a loopback port, and as a program. What the
+//! store promises is tested below HTTP; here it is what goes over the wire, and what becomes of
+//! clients that misbehave.
+
+// The helpers stand outside of test functions, where clippy does not see that they are tests.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod access;
+mod bodies;
+mod day;
+mod document;
+mod errors;
+mod imports;
+mod program;
+mod site;
+mod stop;
+mod wire;

@@ -1,0 +1,272 @@
+//! A server with two venues on a free loopback port, and clients of it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use stile_core::ids::{Kid, VenueId};
+use stile_core::keys::DeviceSigningKey;
+use stile_core::policy::Policy;
+use stile_core::protocol::{EnrolAnswer, EnrolRequest, Enrolment, EnrolmentText, SignedBatch};
+use stile_core::signed::{Domain, Signed};
+use stile_sync_server::clock::SystemClock;
+use stile_sync_server::config::Limits;
+use stile_sync_server::http;
+use stile_sync_server::server::{MasterKeySource, Server};
+use stile_sync_server::store::Scope;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+/// The venue that tests are about.
+pub const VENUE: &str = "museum";
+/// Another one on the same server.
+pub const OTHER_VENUE: &str = "gallery";
+
+/// A running server.
+pub struct Site {
+    pub server: Arc<Server>,
+    pub address: SocketAddr,
+    /// A key with the scope `admin` for [`VENUE`].
+    pub admin: String,
+    client: Client,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+    _folder: TempDir,
+}
+
+impl Site {
+    pub async fn start() -> Self {
+        Self::start_with(Limits::default()).await
+    }
+
+    /// With bounds that let a test see them in a moment.
+    pub async fn start_with(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let key = MasterKeySource::File(folder.path().join("master.key"));
+        let data = folder.path().join("data");
+        let server = Server::open(&data, key, Arc::new(SystemClock))
+            .await
+            .unwrap();
+        let server = Arc::new(server);
+        for venue in [VENUE, OTHER_VENUE] {
+            let id = venue.parse().unwrap();
+            let policy = Policy::default();
+            server
+                .create_venue(id, venue, "Asia/Shanghai", policy)
+                .await
+                .unwrap();
+        }
+        let admin = key_for(&server, &[VENUE], &[Scope::Admin]).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = http::router(server.clone(), limits.clone(), address);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            http::serve(listener, router, &limits, stopped).await;
+        });
+        Self {
+            server,
+            address,
+            admin,
+            client: client(),
+            stop: Some(stop),
+            serving: Some(serving),
+            _folder: folder,
+        }
+    }
+
+    /// Stops taking requests and waits for those in flight.
+    pub async fn stop(&mut self) {
+        drop(self.stop.take());
+        if let Some(serving) = self.serving.take() {
+            serving.await.unwrap();
+        }
+        self.server.close().await;
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A request without a key.
+    pub fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        self.client.request(method.parse().unwrap(), self.url(path))
+    }
+
+    /// A request with the admin's key.
+    pub fn admin(&self, method: &str, path: &str) -> RequestBuilder {
+        self.request(method, path).bearer_auth(&self.admin)
+    }
+
+    /// An answer with the admin's key, which must be one of success.
+    pub async fn done<T: DeserializeOwned>(&self, method: &str, path: &str, body: Value) -> T {
+        let request = self.admin(method, path);
+        let request = if body.is_null() {
+            request
+        } else {
+            request.json(&body)
+        };
+        read(request.send().await.unwrap()).await
+    }
+
+    /// A key for [`VENUE`] with one scope.
+    pub async fn key(&self, scope: Scope) -> String {
+        key_for(&self.server, &[VENUE], &[scope]).await
+    }
+
+    /// One session that is on now, and two gates.
+    pub async fn furnish(&self) {
+        let now = self.server.now().seconds().0;
+        let session = json!({"starts_at": now - 3600, "ends_at": now + 3600});
+        let _: Value = self.done("PUT", "/v1/sessions/now", session).await;
+        for gate in ["north", "south"] {
+            let _: Value = self
+                .done("PUT", &format!("/v1/gates/{gate}"), json!({}))
+                .await;
+        }
+    }
+
+    /// Puts tickets into the session of [`Site::furnish`], by CSV.
+    pub async fn put_tickets(&self, ids: impl IntoIterator<Item = String>) {
+        let response = self.import("text/csv", csv(ids)).send().await.unwrap();
+        let report: Value = read(response).await;
+        assert_eq!(report["refused_count"], 0, "{report}");
+    }
+
+    pub fn import(&self, media_type: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
+        self.admin("POST", "/v1/tickets")
+            .header("content-type", media_type)
+            .body(body)
+    }
+
+    /// Enrols a device for the gate `north`.
+    pub async fn enrol(&self, seed: u8) -> Gatekeeper {
+        let invited: Enrolment = self
+            .done("POST", "/v1/enrolments", json!({"gates": ["north"]}))
+            .await;
+        let text: EnrolmentText = invited.text.parse().unwrap();
+        let key = DeviceSigningKey::from_seed(&[seed; 32]);
+        let request = EnrolRequest {
+            token: text.token,
+            name: format!("device {seed}"),
+            model: "test".to_owned(),
+            public_key: key.verifying_key().to_base64(),
+        };
+        let answer = self
+            .request("POST", "/v1/gate/enrol")
+            .json(&request)
+            .send()
+            .await
+            .unwrap();
+        Gatekeeper {
+            key,
+            answer: read(answer).await,
+            log: Uuid::from_bytes([seed; 16]),
+            made: 0,
+        }
+    }
+}
+
+/// A key of its own.
+pub async fn key_for(server: &Server, venues: &[&str], scopes: &[Scope]) -> String {
+    let venues: Vec<VenueId> = venues.iter().map(|venue| venue.parse().unwrap()).collect();
+    let (_, text) = server
+        .add_api_key(&venues, scopes, "test", None)
+        .await
+        .unwrap();
+    text.as_str().to_owned()
+}
+
+pub fn client() -> Client {
+    // Answers are looked at as they come.
+    Client::builder()
+        .no_gzip()
+        .no_zstd()
+        .no_proxy()
+        .build()
+        .unwrap()
+}
+
+pub fn csv(ids: impl IntoIterator<Item = String>) -> String {
+    let lines = ids.into_iter().map(|id| format!("{id},O-{id},now\n"));
+    "ticket_id,order_number,session_id\n".to_owned() + &lines.collect::<String>()
+}
+
+/// The body of an answer of success.
+pub async fn read<T: DeserializeOwned>(response: Response) -> T {
+    let status = response.status();
+    let text = response.text().await.unwrap();
+    assert!(status.is_success(), "{status}: {text}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The code of a refusal, whose document must be whole and agree with the answer around it.
+pub async fn refusal(response: Response) -> (StatusCode, String, Value) {
+    let status = response.status();
+    let headers = response.headers().clone();
+    let text = response.text().await.unwrap();
+    assert_eq!(
+        headers["content-type"], "application/problem+json",
+        "{status}: {text}"
+    );
+    assert!(headers.contains_key("stile-time") && headers.contains_key("stile-generation"));
+    let problem: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(problem["status"], status.as_u16(), "{text}");
+    let code = problem["code"].as_str().unwrap().to_owned();
+    assert_eq!(problem["type"], format!("about:blank#{code}"));
+    assert!(!problem["title"].as_str().unwrap().is_empty());
+    assert!(!problem["detail"].as_str().unwrap().is_empty());
+    (status, code, problem)
+}
+
+/// An enrolled device, with its key and its log.
+pub struct Gatekeeper {
+    pub key: DeviceSigningKey,
+    pub answer: EnrolAnswer,
+    pub log: Uuid,
+    /// Records made so far.
+    pub made: u64,
+}
+
+impl Gatekeeper {
+    pub fn bearer(&self) -> &str {
+        &self.answer.bearer
+    }
+
+    /// The next record of its log: the ticket was admitted now.
+    pub fn admits(&mut self, site: &Site, ticket: &Value) -> Value {
+        self.made += 1;
+        let now = site.server.now();
+        let id = Uuid::from_u128(self.log.as_u128() ^ u128::from(self.made));
+        json!({
+            "id": id, "log_id": self.log, "sequence": self.made,
+            "venue_id": self.answer.venue_id, "device_id": self.answer.device_id,
+            "gate_id": "north", "checkpoint": "entry",
+            "at": now.0, "u_ms": 5, "trust": "anchored",
+            "kind": "scan", "via": "code", "direction": "in",
+            "ticket_id": ticket["ticket_id"], "ticket_number": ticket["ticket_number"],
+            "session_id": "now", "service_day": ticket["service_day"],
+            "verdict": "admit", "persons": 1, "mode": "online", "decision_us": 4,
+        })
+    }
+
+    /// A signed batch.
+    pub fn batch(&self, records: &[Value]) -> SignedBatch {
+        let batch = json!({"device_id": self.answer.device_id, "records": records});
+        SignedBatch(self.sign(&batch))
+    }
+
+    pub fn sign(&self, payload: &impl Serialize) -> Signed {
+        let payload = serde_json::to_vec(payload).unwrap();
+        Signed::sign(&Domain::RECORDS, &payload, Kid(0), &self.key).unwrap()
+    }
+}
