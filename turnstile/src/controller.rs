@@ -20,7 +20,7 @@ pub struct Controller {
     /// Takes what is to be said.
     pub lines: Lines,
     /// Called for each new record.
-    pub on_record: Box<dyn Fn()>,
+    pub on_record: Box<dyn Fn() + Send>,
 }
 
 impl Controller {

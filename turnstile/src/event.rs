@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
+use stile_core::clock::Trust;
 use stile_core::ids::GateId;
 use stile_core::time::ServiceDay;
 
@@ -57,8 +58,11 @@ pub enum Event {
     },
     /// The server answers.
     Online,
-    /// It does not, and has not for a minute.
-    Offline,
+    /// It does not: not at the start, or not for a minute.
+    Offline {
+        /// What is known of the cause.
+        why: String,
+    },
     /// The server does not know this device, or will not serve it.
     Unauthorised {
         /// What it says.
@@ -78,6 +82,11 @@ pub enum Event {
     },
     /// The wall clock is right again.
     ClockRight,
+    /// How far the device's own clock can be trusted, at the start and when it changes.
+    ClockTrust {
+        /// How far.
+        trust: Trust,
+    },
     /// The journal cannot be read or written beside scans.
     StorageTrouble {
         /// What is wrong.
@@ -116,12 +125,16 @@ impl Event {
             | Self::Online
             | Self::UploadResumed
             | Self::ClockRight
+            | Self::ClockTrust {
+                trust: Trust::Anchored,
+            }
             | Self::ScannerEnded { .. }
             | Self::Stopped => Weight::Normal,
             Self::ListRefused { .. }
-            | Self::Offline
+            | Self::Offline { .. }
             | Self::UploadTrouble { .. }
             | Self::ClockWarning { .. }
+            | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
             | Self::OutputDropped { .. } => Weight::Warning,
             Self::JournalSalvaged { .. }
@@ -158,8 +171,8 @@ impl fmt::Display for Event {
             } => write!(f, "list of {service_day} in use: {tickets} tickets"),
             Self::ListRefused { why } => write!(f, "{why}; the lists in use stay"),
             Self::Online => f.write_str("online: the server answers"),
-            Self::Offline => {
-                f.write_str("offline: no answer for a minute; admission goes on, check-ins wait")
+            Self::Offline { why } => {
+                write!(f, "offline: {why}; admission goes on, check-ins wait")
             }
             Self::Unauthorised { what } => write!(
                 f,
@@ -176,6 +189,21 @@ impl fmt::Display for Event {
                 write!(f, "this machine's clock is {} s {way}", off / 1000)
             }
             Self::ClockRight => f.write_str("this machine's clock is right again"),
+            Self::ClockTrust { trust } => f.write_str(match trust {
+                Trust::Anchored => "the time is the server's",
+                Trust::Disputed => {
+                    "the server's time is far off what is known; the gate goes on with its own \
+                     until a signed list agrees"
+                }
+                Trust::Unanchored => {
+                    "no word of the server on the time since this machine started; its own clock \
+                     serves"
+                }
+                Trust::Untrusted => {
+                    "the time is not known: no word of the server, and a clock that cannot be \
+                     right; set it, or connect the network"
+                }
+            }),
             Self::StorageTrouble { what } => f.write_str(what),
             Self::RelayFailed { what } => f.write_str(what),
             Self::CodeOverlong { scanner } => {

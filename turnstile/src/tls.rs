@@ -120,3 +120,126 @@ impl ServerCertVerifier for PinnedCa {
             .supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::{ClientConnection, ServerConfig, ServerConnection};
+
+    use super::*;
+
+    const HOST: &str = "gate.museum.example";
+
+    /// 2026-10-01, when the certificates below are good.
+    const NOW: EpochMillis = EpochMillis(1_790_816_400_000);
+
+    type Ca = CertifiedIssuer<'static, KeyPair>;
+
+    fn params(names: &[&str]) -> CertificateParams {
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = CertificateParams::new(names).unwrap();
+        params.not_before = date_time_ymd(2026, 1, 1);
+        params.not_after = date_time_ymd(2027, 1, 1);
+        params
+    }
+
+    fn ca() -> Ca {
+        let mut params = params(&[]);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+    }
+
+    fn pin(ca: &Ca) -> String {
+        HEXLOWER_PERMISSIVE.encode(&Sha256::digest(ca.der().as_ref()))
+    }
+
+    /// A server with a certificate under a CA, which it sends in its chain.
+    fn server(ca: &Ca) -> ServerConfig {
+        let key = KeyPair::generate().unwrap();
+        let certificate = params(&[HOST]).signed_by(&key, ca).unwrap();
+        let chain = vec![certificate.der().clone(), ca.der().clone()];
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap()
+    }
+
+    /// Shakes hands in memory.
+    fn handshake(
+        ca_pin: Option<&str>,
+        now: EpochMillis,
+        host: &'static str,
+        server: ServerConfig,
+    ) -> Result<(), Error> {
+        let config = client_config(ca_pin, Arc::new(move || now))?;
+        let name = ServerName::try_from(host).unwrap();
+        let mut client = ClientConnection::new(Arc::new(config), name)?;
+        let mut server = ServerConnection::new(Arc::new(server))?;
+        while client.is_handshaking() {
+            let mut wire = Vec::new();
+            client.write_tls(&mut wire).unwrap();
+            server.read_tls(&mut wire.as_slice()).unwrap();
+            server.process_new_packets()?;
+            let mut wire = Vec::new();
+            server.write_tls(&mut wire).unwrap();
+            client.read_tls(&mut wire.as_slice()).unwrap();
+            client.process_new_packets()?;
+        }
+        Ok(())
+    }
+
+    fn refused(result: Result<(), Error>) -> CertificateError {
+        match result {
+            Err(Error::InvalidCertificate(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_server_under_the_pinned_ca_is_trusted_by_its_name_alone() {
+        let ca = ca();
+        assert_eq!(handshake(Some(&pin(&ca)), NOW, HOST, server(&ca)), Ok(()));
+        let other = handshake(Some(&pin(&ca)), NOW, "other.example", server(&ca));
+        assert!(matches!(
+            refused(other),
+            CertificateError::NotValidForNameContext { .. }
+        ));
+    }
+
+    #[test]
+    fn a_server_under_another_ca_is_not() {
+        let (ours, theirs) = (ca(), ca());
+        let result = handshake(Some(&pin(&ours)), NOW, HOST, server(&theirs));
+        assert_eq!(refused(result), CertificateError::UnknownIssuer);
+    }
+
+    #[test]
+    fn without_a_pin_only_public_roots_are_trusted() {
+        let result = handshake(None, NOW, HOST, server(&ca()));
+        assert_eq!(refused(result), CertificateError::UnknownIssuer);
+    }
+
+    #[test]
+    fn certificates_are_judged_by_the_clock_that_is_passed_in() {
+        let ca = ca();
+        let at = |now| refused(handshake(Some(&pin(&ca)), now, HOST, server(&ca)));
+        assert!(matches!(
+            at(EpochMillis(0)),
+            CertificateError::NotValidYetContext { .. }
+        ));
+        assert!(matches!(
+            at(NOW.plus(366 * 86_400_000)),
+            CertificateError::ExpiredContext { .. }
+        ));
+    }
+
+    #[test]
+    fn a_pin_that_is_none_is_an_error_and_trusts_nobody() {
+        assert!(client_config(Some("ab"), Arc::new(|| NOW)).is_err());
+    }
+}

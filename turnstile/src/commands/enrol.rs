@@ -1,7 +1,7 @@
 //! `stile-gate enrol`: makes this machine a device of the venue.
 
 use std::fs::{self, DirBuilder, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use stile_core::platform::Platform;
 use stile_core::protocol::{Code, EnrolAnswer, EnrolmentText, Problem};
 use tokio::time::sleep;
 
-use super::CommandError;
+use super::{CommandError, machine};
 use crate::client::{Client, ClientError, complaint};
 use crate::config::CONFIG_FILE;
 use crate::event::{Event, Tell};
@@ -48,10 +48,10 @@ pub fn enrol(data: &Path, text: &str, options: &EnrolOptions) -> Result<(), Comm
     if let Some(gate) = &options.gate {
         remember(data, gate)?;
     }
-    println!(
+    say(&format!(
         "enrolled: device {} of venue {}, gate {gate}",
         identity.device_id, identity.venue_id
-    );
+    ));
     let device = Arc::new(Device::open(data, Some(&gate), Arc::clone(&platform))?);
     runtime.block_on(first_lists(&device, platform))?;
     runtime.shutdown_background();
@@ -166,26 +166,31 @@ async fn first_lists(
             event,
             Event::ListRefused { .. } | Event::Unauthorised { .. }
         ) {
-            eprintln!("{event}");
+            tracing::warn!("{event}");
         }
     });
     let work = Work::new(Arc::clone(device), platform, client, tell, Wake::default());
     if let Err(error) = work.poll().await {
-        eprintln!("{error}; the lists come when the gate runs");
+        tracing::warn!("{error}; the lists come when the gate runs");
     }
     Ok(())
 }
 
 fn print_lists(live: &LiveStatus) {
     if live.lists.is_empty() {
-        println!("no list yet");
+        say("no list yet");
     }
     for list in &live.lists {
-        println!(
+        say(&format!(
             "list of {}: {} tickets, version {}",
             list.service_day, list.tickets, list.version
-        );
+        ));
     }
+}
+
+/// Whoever does not listen misses only this.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
 }
 
 fn host_name() -> String {
@@ -211,8 +216,4 @@ fn model() -> String {
         "" => format!("Linux {machine}"),
         board => format!("{board} ({machine})"),
     }
-}
-
-pub(super) fn machine(error: io::Error) -> CommandError {
-    CommandError::Failed(format!("this machine: {error}"))
 }

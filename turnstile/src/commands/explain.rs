@@ -11,8 +11,7 @@ use stile_core::reason::Reason;
 use stile_core::time::EpochMillis;
 use stile_core::verdict::Verdict;
 
-use super::CommandError;
-use super::enrol::machine;
+use super::{CommandError, machine, name_of};
 use crate::platform::Linux;
 use crate::words::Words;
 
@@ -109,14 +108,6 @@ fn reasons_of(row: u8) -> impl Iterator<Item = Reason> {
         .iter()
         .copied()
         .filter(move |reason| reason.row() == row)
-}
-
-/// The stable name of a value that serialises to a text.
-pub(super) fn name_of(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ mod export;
 mod run;
 mod status;
 
+use std::io;
+
+use serde::Serialize;
 use stile_core::device::{DeviceError, IdentityError};
 use stile_core::journal::{JournalError, OpenError};
 
@@ -113,5 +116,17 @@ impl From<DeviceError> for CommandError {
             DeviceError::Open(error) => error.into(),
             error @ DeviceError::Gate { .. } => Self::Usage(error.to_string()),
         }
+    }
+}
+
+fn machine(error: io::Error) -> CommandError {
+    CommandError::Failed(format!("this machine: {error}"))
+}
+
+/// The stable name of a value that serialises to a text.
+fn name_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
     }
 }

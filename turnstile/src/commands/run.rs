@@ -9,14 +9,13 @@ use signal_hook::iterator::Signals;
 use stile_core::device::Device;
 use stile_core::platform::Platform;
 
-use super::CommandError;
-use super::enrol::machine;
+use super::{CommandError, machine};
 use crate::config::{Config, Settings};
 use crate::controller::Controller;
 use crate::event::Event;
 use crate::platform::Linux;
 use crate::printer::{Lines, Printer, Style};
-use crate::relay::{PulseEvent, Pulses, RelayError, RelaySpec};
+use crate::relay::{PulseEvent, Pulses, RelaySpec};
 use crate::scanner::{Input, Inputs, Scanner, queue};
 use crate::status_file::StatusFile;
 use crate::sync_loop::SyncLoop;
@@ -69,8 +68,7 @@ fn work(
     platform: Arc<dyn Platform>,
     lines: &Lines,
 ) -> Result<(), CommandError> {
-    let relay = |error: RelayError| CommandError::Failed(error.to_string());
-    let pulses = pulses(config, Arc::clone(&device), lines.clone(), relay)?;
+    let pulses = pulses(config, Arc::clone(&device), lines.clone())?;
     let scanners = open_scanners(config)?;
     let (inputs, readings) = queue();
     stop_on_signals(inputs.clone()).map_err(machine)?;
@@ -99,9 +97,9 @@ fn work(
             records: salvage.records,
         });
     }
-    let (folder, watched, clock) = (data.to_owned(), Arc::clone(&device), Arc::clone(&platform));
-    let write_status = move || {
-        status.live = watched.live_status();
+    let (folder, clock) = (data.to_owned(), Arc::clone(&platform));
+    let write_status = move |live| {
+        status.live = live;
         status.stamp(clock.moment());
         // On a full disk the file grows old, which says as much.
         let _ = status.write(&folder);
@@ -123,13 +121,9 @@ fn work(
     Ok(())
 }
 
-fn pulses(
-    config: &Config,
-    device: Arc<Device>,
-    lines: Lines,
-    failed: impl Fn(RelayError) -> CommandError,
-) -> Result<Pulses, CommandError> {
-    let relay = config.relay.open().map_err(failed)?;
+fn pulses(config: &Config, device: Arc<Device>, lines: Lines) -> Result<Pulses, CommandError> {
+    let relay = config.relay.open();
+    let relay = relay.map_err(|error| CommandError::Failed(error.to_string()))?;
     let on = move |event| match event {
         PulseEvent::Closed => device.gate_closed(),
         PulseEvent::CloseFailed(error) => lines.event(Event::RelayFailed {

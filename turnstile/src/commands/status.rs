@@ -11,9 +11,7 @@ use stile_core::ids::{DeviceId, GateId, VenueId};
 use stile_core::journal::{self, Counts};
 use stile_core::platform::Platform;
 
-use super::CommandError;
-use super::enrol::machine;
-use super::explain::name_of;
+use super::{CommandError, machine, name_of};
 use crate::platform::Linux;
 use crate::status_file::StatusFile;
 use crate::words::Words;

@@ -6,6 +6,7 @@
 mod common;
 
 mod admission;
+mod clock;
 mod commands;
 mod relay;
 mod storage;
