@@ -66,6 +66,7 @@ pub enum Stream {
 impl Api {
     /// The API at a server's URL.
     pub fn new(url: &str, key: &str, venue: &str) -> Result<Self> {
+        crate::network::choose_tls();
         let http = Client::builder().timeout(REQUEST_TIME).no_proxy().build()?;
         Ok(Self {
             http,

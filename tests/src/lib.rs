@@ -5,6 +5,7 @@
 pub mod api;
 pub mod booking;
 pub mod comparison;
+pub mod disk;
 pub mod gate;
 pub mod journal;
 pub mod museum;
@@ -12,3 +13,4 @@ pub mod network;
 pub mod programs;
 pub mod qr;
 pub mod server;
+pub mod visitor;

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use stile_core::protocol::NewGate;
 use stile_core::time::EpochSeconds;
 
-use crate::api::{Api, Imported};
+use crate::api::Api;
 use crate::booking::{
     BookingDay, Door, Header, MAIN_ZONE, Order, SPECIAL_ZONE, Timetable, write_csv,
 };
@@ -127,7 +127,9 @@ impl Museum {
         let museum = Self::found(folder)?;
         let day = BookingDay::generate(Self::timetable()?, tickets, seed);
         museum.api.put_timetable(&day.timetable)?;
-        let imported = museum.import(&day, Header::English)?.1;
+        let imported = museum
+            .api
+            .import_csv(&museum.export(&day, Header::English)?)?;
         ensure!(
             imported.refused_count == 0,
             "refused: {:?}",
@@ -136,12 +138,11 @@ impl Museum {
         Ok((museum, day))
     }
 
-    /// Exports the booking system's tickets and imports the file. Returns it with the answer.
-    pub fn import(&self, day: &BookingDay, header: Header) -> Result<(PathBuf, Imported)> {
+    /// Exports the booking system's tickets as a CSV file.
+    pub fn export(&self, day: &BookingDay, header: Header) -> Result<PathBuf> {
         let path = self.folder.join("tickets.csv");
         write_csv(day, header, File::create(&path)?)?;
-        let imported = self.api.import_csv(&path)?;
-        Ok((path, imported))
+        Ok(path)
     }
 
     /// Creates a gate, invites a device to serve it and enrols it, over the network.

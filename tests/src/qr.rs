@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use qrcode::{Color, EcLevel, QrCode};
 
 /// Pixels of one module: a phone's screen shows more, a bad printer less.
-const MODULE_PIXELS: usize = 6;
+const MODULE_PIXELS: usize = 4;
 /// Modules of white around the code, as ISO 18004 asks for.
 const QUIET_MODULES: usize = 4;
 
@@ -42,36 +42,38 @@ pub fn draw(text: &str, path: &Path) -> Result<()> {
     let mut picture = png::Encoder::new(BufWriter::new(file), side, side);
     picture.set_color(png::ColorType::Grayscale);
     picture.set_depth(png::BitDepth::Eight);
+    picture.set_compression(png::Compression::Fast);
     let mut writer = picture.write_header()?;
     writer.write_image_data(&pixels)?;
     writer.finish()?;
     Ok(())
 }
 
-/// Reads the QR in each picture, in the order given.
+/// Reads the QR in each picture, in the order given. One run of `zbarimg` reads them all.
 pub fn read(pictures: &[PathBuf]) -> Result<Vec<String>> {
-    let mut texts = Vec::with_capacity(pictures.len());
-    for picture in pictures {
-        let run = Command::new("zbarimg")
-            .args(["--raw", "-q"])
-            .arg(picture)
-            .output();
-        let output = match run {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                bail!("zbarimg is not installed; on Debian: apt-get install zbar-tools")
-            }
-            other => other.context("zbarimg does not run")?,
-        };
-        let text = String::from_utf8(output.stdout).context("zbarimg printed no UTF-8")?;
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        ensure!(
-            output.status.success() && !text.is_empty() && !text.contains('\n'),
-            "zbarimg finds no single code in {}: {}",
-            picture.display(),
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
-        texts.push(text.to_owned());
-    }
+    let run = Command::new("zbarimg")
+        .args(["--raw", "-q"])
+        .args(pictures)
+        .output();
+    let output = match run {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("zbarimg is not installed; on Debian: apt-get install zbar-tools")
+        }
+        other => other.context("zbarimg does not run")?,
+    };
+    let text = String::from_utf8(output.stdout).context("zbarimg printed no UTF-8")?;
+    let texts: Vec<_> = text.lines().map(str::to_owned).collect();
+    ensure!(
+        texts.len() == pictures.len(),
+        "zbarimg reads {} codes in {} pictures, of which the first is {}: {}",
+        texts.len(),
+        pictures.len(),
+        pictures
+            .first()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default(),
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
     Ok(texts)
 }
 

@@ -1,0 +1,230 @@
+//! Visitors who have to be turned away, for reasons that codes and the booking file give.
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use stile_core::codes::Format;
+use stile_core::reason::Reason;
+use stile_core::time::EpochSeconds;
+use stile_tests::api::Api;
+use stile_tests::booking::Order;
+use stile_tests::museum::{TIME_ZONE, now};
+use stile_tests::visitor::{App, with_later_expiry, with_one_character_changed};
+
+use crate::stage::{At, Stage, Visit};
+
+/// Another museum on the same server.
+const SISTER: &str = "science-centre";
+/// How far a phone's clock is off, and how old a screenshot is, in seconds: beyond what a rotating
+/// code is taken for.
+const OFF_S: i64 = 200;
+
+/// Every reason that can be had now, in the order of the rules.
+pub fn from_the_file(stage: &mut Stage<'_>) -> Result<()> {
+    stage.paper.heading("Visitors who have to be turned away");
+    stage.paper.say(
+        "Each refusal has one of 24 named reasons, which stand in the log and the API, and a \
+         sentence for the person at the gate. These come from the codes themselves and from the \
+         booking file.",
+    );
+    let mut visits = codes(stage)?;
+    visits.extend(tickets(stage)?);
+    stage.show(visits)?;
+    used(stage)
+}
+
+/// Faults of the code.
+fn codes(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
+    let at = At::Turnstile;
+    let text = |who: &str, code: String, format, expected: Reason| Visit {
+        who: who.to_owned(),
+        code,
+        format,
+        at,
+        expected: expected.name(),
+    };
+    let [forged, changed, late, ahead] = {
+        let mut good = || stage.ticket(at, None);
+        [good()?, good()?, good()?, good()?]
+    };
+    let v1 = with_later_expiry(&stage.mint(forged, Format::V1)?, 3_600)?;
+    let g2 = with_one_character_changed(&stage.mint(changed, Format::G2)?, 100)?;
+    let shown = |ticket: &Order, by: i64| -> Result<String> {
+        let app = App::with(&stage.museum.api.mint(&ticket.ticket_id, Format::G3, None)?)?;
+        Ok(app.code_at(EpochSeconds(now().0 + by)))
+    };
+    let (late, ahead) = (shown(late, -OFF_S)?, shown(ahead, OFF_S)?);
+    let unsold = format!("MUS20200101{}", "3f0e7c1a-0000-4000-8000-5d1c2b3a4958");
+    Ok(vec![
+        text(
+            "a poster's QR",
+            "https://museum.example/wifi".into(),
+            "-",
+            Reason::Malformed,
+        ),
+        text(
+            "a code of the museum next door",
+            sister_code(stage)?,
+            "G2",
+            Reason::UnknownKey,
+        ),
+        text(
+            "somebody put off his code's expiry",
+            v1,
+            "v1",
+            Reason::BadSignature,
+        ),
+        text("one character changed", g2, "G2", Reason::BadSignature),
+        text(
+            "a screenshot, three minutes old",
+            late,
+            "G3",
+            Reason::CodeExpired,
+        ),
+        text(
+            "a phone three minutes ahead",
+            ahead,
+            "G3",
+            Reason::CodeNotYetValid,
+        ),
+        text(
+            "a code that was never sold",
+            unsold,
+            "opaque",
+            Reason::NotListed,
+        ),
+    ])
+}
+
+/// A genuine code of another museum on this server, which this one knows nothing of.
+fn sister_code(stage: &Stage<'_>) -> Result<String> {
+    let server = &stage.museum.server;
+    server.command(&[
+        "venue",
+        "add",
+        SISTER,
+        "--name",
+        "科技馆 / Science Centre",
+        "--time-zone",
+        TIME_ZONE,
+    ])?;
+    let scopes = "tickets:write,codes:mint";
+    let key = server.command(&[
+        "key", "add", "--venue", SISTER, "--scopes", scopes, "--name", "booking",
+    ])?;
+    let api = Api::new(&server.url(), &key, SISTER)?;
+    let slot = stage.day.timetable.busy();
+    api.put_session(slot)?;
+    let ticket = json!({"ticket_id": "S-1", "order_number": "S", "session_id": slot.session_id});
+    api.import_ndjson(&[ticket])?;
+    api.mint("S-1", Format::G2, None)?
+        .code
+        .context("the server gave no code")
+}
+
+/// What the booking file says of tickets.
+fn tickets(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
+    let times = &stage.day.timetable;
+    let of = |session: &stile_tests::booking::Slot| {
+        let id = session.session_id.clone();
+        move |ticket: &Order| ticket.session_id == id
+    };
+    let cases: [(&str, Format, Reason, Box<dyn Fn(&Order) -> bool>); 12] = [
+        (
+            "a ticket for next week, whose list is not here yet",
+            Format::G2,
+            Reason::NotListed,
+            Box::new(of(&times.next_week)),
+        ),
+        (
+            "reported stolen",
+            Format::V1,
+            Reason::Blocked,
+            Box::new(|_| true),
+        ),
+        (
+            "paid back",
+            Format::G2,
+            Reason::Cancelled,
+            Box::new(|ticket| ticket.kind.cancel_cause() == "refunded"),
+        ),
+        (
+            "for a guided tour that was called off",
+            Format::G3,
+            Reason::Cancelled,
+            Box::new(of(&times.called_off)),
+        ),
+        (
+            "not paid yet",
+            Format::G2,
+            Reason::NotConfirmed,
+            Box::new(|_| true),
+        ),
+        (
+            "yesterday's ticket",
+            Format::V1,
+            Reason::WrongDay,
+            Box::new(of(&times.day_before)),
+        ),
+        (
+            "tomorrow's ticket",
+            Format::G3,
+            Reason::WrongDay,
+            Box::new(of(&times.day_after)),
+        ),
+        (
+            "for the special exhibition, at a gate that does not lead there",
+            Format::G2,
+            Reason::WrongGate,
+            Box::new(|_| true),
+        ),
+        (
+            "for a later slot",
+            Format::V1,
+            Reason::TooEarly,
+            Box::new(|_| true),
+        ),
+        (
+            "for an earlier slot",
+            Format::G2,
+            Reason::TooLate,
+            Box::new(|_| true),
+        ),
+        (
+            "a concession to be checked, where nobody stands",
+            Format::G3,
+            Reason::SeeStaff,
+            Box::new(|_| true),
+        ),
+        (
+            "the same with the booking system's own code",
+            Format::Opaque,
+            Reason::SeeStaff,
+            Box::new(crate::visitors::has_code),
+        ),
+    ];
+    let mut visits = Vec::new();
+    for (who, format, reason, fits) in cases {
+        let ticket = stage.ticket_that(At::Turnstile, Some(reason), who, fits)?;
+        visits.push(stage.visit(who, ticket, format, At::Turnstile, reason.name())?);
+    }
+    Ok(visits)
+}
+
+/// A ticket that is used up.
+fn used(stage: &mut Stage<'_>) -> Result<()> {
+    let single = |ticket: &Order| ticket.admits == 1;
+    let ticket = stage.ticket_that(At::Entrance, None, "for one", single)?;
+    let other = stage.ticket(At::Entrance, None)?;
+    let visits = vec![
+        stage.visit("a visitor", ticket, Format::V1, At::Entrance, "admit")?,
+        stage.visit("the next one", other, Format::G2, At::Entrance, "admit")?,
+        stage.visit(
+            "the first one's ticket once more, in another format",
+            ticket,
+            Format::G2,
+            At::Entrance,
+            Reason::AlreadyUsed.name(),
+        )?,
+    ];
+    stage.show(visits)
+}
