@@ -247,8 +247,10 @@ pub struct FileRefused {
     /// What is wrong with it.
     #[serde(flatten)]
     pub problem: Problem,
-    /// Lines before the fault that went in and stay; sending the whole file again is safe.
-    pub accepted: u64,
+    /// Lines before the fault that went in and stay, if reading had begun; sending the whole file
+    /// again is safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<u64>,
 }
 
 /// The problem document of a cursor that was given before the server's data was put back from a

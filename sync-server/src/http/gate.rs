@@ -6,9 +6,7 @@ use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::poll_fn;
-use stile_core::protocol::{
-    EnrolAnswer, EnrolRequest, ListHead, Lists, RecordsAnswer, SignedBatch,
-};
+use stile_core::protocol::{EnrolAnswer, EnrolRequest, Lists, RecordsAnswer, SignedBatch};
 use stile_core::time::ServiceDay;
 
 use super::App;
@@ -22,7 +20,7 @@ use crate::server::Device;
 ///
 /// The same device key may repeat it while the token is good, in case the answer was lost.
 #[utoipa::path(
-    post, path = "/v1/gate/enrol", tag = "gate",
+    post, path = "/v1/gate/enrol", operation_id = "enrol_device", tag = "gate",
     request_body = EnrolRequest,
     responses((status = 200, description = "The device is one of the venue's.", body = EnrolAnswer))
 )]
@@ -35,7 +33,7 @@ pub async fn enrol(
 
 /// The days that a gate should hold now.
 #[utoipa::path(
-    get, path = "/v1/gate/lists", tag = "gate",
+    get, path = "/v1/gate/lists", operation_id = "get_lists", tag = "gate",
     responses((status = 200, description = "A signed manifest for each day.", body = Lists))
 )]
 pub async fn lists(State(app): State<App>, device: Device) -> Result<Json<Lists>, Refusal> {
@@ -48,12 +46,12 @@ pub async fn lists(State(app): State<App>, device: Device) -> Result<Json<Lists>
 /// numbers, then a `ListEnd`. A list without the last was cut off. `ETag` and `If-None-Match`
 /// spare a list that did not change.
 #[utoipa::path(
-    get, path = "/v1/gate/whitelist/{service_day}", tag = "gate",
+    get, path = "/v1/gate/whitelist/{service_day}", operation_id = "get_whitelist", tag = "gate",
     params(("service_day" = ServiceDay, Path, description = "The day.")),
     responses(
         (
             status = 200, description = "The list.",
-            body = ListHead, content_type = "application/x-ndjson",
+            body = String, content_type = "application/x-ndjson",
         ),
         (status = 304, description = "It is the one whose `ETag` the request names."),
     )
@@ -88,7 +86,7 @@ pub async fn whitelist(
 ///
 /// The answer has one result per record; sending the same record again changes nothing.
 #[utoipa::path(
-    post, path = "/v1/gate/records", tag = "gate",
+    post, path = "/v1/gate/records", operation_id = "file_records", tag = "gate",
     request_body = SignedBatch,
     responses((status = 200, description = "What became of each record.", body = RecordsAnswer))
 )]

@@ -62,6 +62,17 @@ struct Shared {
 }
 
 impl App {
+    fn new(server: Arc<Server>, limits: Limits, address: SocketAddr) -> Self {
+        let imports = Arc::new(Semaphore::new(limits.imports));
+        Self(Arc::new(Shared {
+            server,
+            limits,
+            address,
+            imports,
+            document: openapi_text().into(),
+        }))
+    }
+
     /// The server's use cases.
     fn server(&self) -> &Arc<Server> {
         &self.0.server
@@ -78,16 +89,14 @@ impl App {
 
 /// All routes of a server that listens at `address`.
 pub fn router(server: Arc<Server>, limits: Limits, address: SocketAddr) -> Router {
-    let imports = Arc::new(Semaphore::new(limits.imports));
-    let app = App(Arc::new(Shared {
-        server,
-        limits,
-        address,
-        imports,
-        document: openapi_text().into(),
-    }));
-    let router = all_routes().into_router(&app);
-    router
+    let app = App::new(server, limits, address);
+    let routes = all_routes().into_router(&app);
+    layered(routes, app)
+}
+
+/// What holds for all routes, the innermost first.
+fn layered(routes: Router<App>, app: App) -> Router {
+    routes
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_ABOVE)))
         .layer(from_fn(body::require_known_encoding))
         .layer(from_fn_with_state(app.clone(), drain::drain))
@@ -132,4 +141,66 @@ fn all_routes() -> Routes {
 /// What a handler's panic becomes. The panic itself is on stderr already.
 fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     Refusal::internal(&"a handler panicked").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::body::Body;
+    use axum::extract::Request;
+    use axum::http::StatusCode;
+    use axum::routing::get;
+    use http_body_util::BodyExt;
+    use stile_core::protocol::{Code, Problem};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::server::MasterKeySource;
+
+    async fn app(folder: &std::path::Path) -> App {
+        let key = MasterKeySource::File(folder.join("master.key"));
+        let server = Server::open(folder, key, Arc::new(SystemClock)).await;
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        App::new(Arc::new(server.unwrap()), Limits::default(), address)
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_answered_as_a_fault_of_the_server_and_tells_nothing() {
+        async fn panics() -> StatusCode {
+            panic!("13800005678")
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(folder.path()).await;
+        let router = layered(Router::new().route("/panics", get(panics)), app);
+        let request = Request::get("/panics").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(response.headers().contains_key("stile-time"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let problem: Problem = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem.code, Code::Internal);
+        assert!(!problem.detail.contains("13800005678"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_takes_too_long_is_given_up() {
+        async fn never() -> StatusCode {
+            std::future::pending().await
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(folder.path()).await;
+        let time = std::time::Duration::from_millis(10);
+        let too_late = StatusCode::SERVICE_UNAVAILABLE;
+        let layer = tower_http::timeout::TimeoutLayer::with_status_code(too_late, time);
+        let router = layered(Router::new().route("/never", get(never).layer(layer)), app);
+        let request = Request::get("/never").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), too_late);
+        assert!(response.headers().contains_key("retry-after"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let problem: Problem = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem.code, Code::StoreUnavailable);
+    }
 }

@@ -3,7 +3,9 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use stile_core::protocol::{GENERATION_HEADER, Problem, TIME_HEADER};
+use stile_core::protocol::{
+    GENERATION_HEADER, ListEnd, ListHead, ListPage, Problem, PulledEnd, TIME_HEADER,
+};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 
@@ -32,6 +34,11 @@ pub fn head() -> OpenApi {
         ));
     let components = ComponentsBuilder::new()
         .schema_from::<Problem>()
+        // Of answers in lines, which refer to no type.
+        .schema_from::<ListHead>()
+        .schema_from::<ListPage>()
+        .schema_from::<ListEnd>()
+        .schema_from::<PulledEnd>()
         .security_scheme(API_KEY, bearer("An API key, `stile_key_…`, with a scope."))
         .security_scheme(
             DEVICE,
@@ -58,7 +65,7 @@ pub fn text(document: &OpenApi) -> String {
 
 /// This document.
 #[utoipa::path(
-    get, path = "/v1/openapi.json", tag = "health",
+    get, path = "/v1/openapi.json", operation_id = "get_openapi", tag = "health",
     responses((status = 200, description = "The OpenAPI document.", body = serde_json::Value))
 )]
 pub async fn document(State(app): State<App>) -> Response {

@@ -38,7 +38,7 @@ pub struct Wanted {
     params(Wanted),
     responses(
         (status = 200, description = "The next piece.", content(
-            (Pulled = "application/json"), (PulledEnd = "application/x-ndjson"),
+            (Pulled = "application/json"), (String = "application/x-ndjson"),
         )),
         (
             status = 409, description = "The data was put back from a backup.",
@@ -63,7 +63,7 @@ pub async fn records(
     params(Wanted),
     responses(
         (status = 200, description = "The next piece.", content(
-            (Pulled = "application/json"), (PulledEnd = "application/x-ndjson"),
+            (Pulled = "application/json"), (String = "application/x-ndjson"),
         )),
         (
             status = 409, description = "The data was put back from a backup.",

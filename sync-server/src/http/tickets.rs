@@ -43,7 +43,7 @@ const CSV: &str = "text/csv";
     responses(
         (status = 200, description = "The file was read to its end.", body = ImportReport),
         (
-            status = 400, description = "The file was not read to its end.",
+            status = "4XX", description = "The file was not read to its end.",
             body = FileRefused, content_type = "application/problem+json"
         ),
     )

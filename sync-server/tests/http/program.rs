@@ -70,10 +70,15 @@ impl Program {
     }
 
     pub fn serve(&self) -> Serving {
-        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        self.serve_with(&[], Stdio::null())
+    }
+
+    fn serve_with(&self, flags: &[&str], stderr: Stdio) -> Serving {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
+        let mut command = self.command(&args);
         let mut child = command
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -397,4 +402,79 @@ fn a_new_master_key_comes_with_a_word_on_its_backup() {
     );
     let second = program.output(&["venue", "show"]);
     assert!(!String::from_utf8_lossy(&second.stderr).contains("Back it up"));
+}
+
+#[test]
+fn the_log_says_what_was_asked_and_names_nobody() {
+    let program = Program::new();
+    program.add_venue();
+    let key = program.add_key("admin");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for format in ["plain", "json"] {
+        let file = program.data().join("log");
+        let stderr = fs::File::create(&file).unwrap();
+        let serving = program.serve_with(&["--log-format", format], stderr.into());
+        runtime.block_on(async {
+            let get = |path: &str| {
+                let url = format!("http://{}{path}", serving.address);
+                let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+                let request = crate::site::client().get(url).header("traceparent", trace);
+                request.bearer_auth(&key).send()
+            };
+            get("/v1/tickets/ZHANG-SAN").await.unwrap();
+            get("/v1/records?after=13800005678").await.unwrap();
+            get("/nowhere/13800005678").await.unwrap();
+        });
+        serving.signal("TERM");
+        assert!(serving.ended());
+        let log = fs::read_to_string(&file).unwrap();
+        for said in [
+            "/v1/tickets/{ticket_id}",
+            "/v1/records",
+            "404",
+            "invalid_cursor",
+            "4bf92f35",
+        ] {
+            assert!(log.contains(said), "{said} is not in {log}");
+        }
+        for kept in ["ZHANG", "13800005678", &key, "stile_key_"] {
+            assert!(!log.contains(kept), "{kept} is in {log}");
+        }
+        let is_json = |line: &str| serde_json::from_str::<Value>(line).is_ok();
+        assert_eq!(log.lines().all(is_json), format == "json", "{log}");
+    }
+}
+
+#[test]
+fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
+    let program = Program::new();
+    program.add_venue();
+    let file = program.data().join("server.db");
+    let database = rusqlite::Connection::open(&file).unwrap();
+    let columns = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum) \
+                   VALUES (999, 'of_the_future', '2030-01-01T00:00:00Z', '0')";
+    database.execute(columns, []).unwrap();
+    database.close().unwrap();
+    let before = fs::read(&file).unwrap();
+    for args in [
+        &["serve", "--listen", "127.0.0.1:0"][..],
+        &["venue", "show"],
+    ] {
+        let said = program.refused(args);
+        assert!(said.contains("newer"), "{said}");
+    }
+    assert!(fs::read(&file).unwrap() == before);
+}
+
+#[test]
+fn a_damaged_database_is_refused_with_the_file_that_is_damaged() {
+    let program = Program::new();
+    program.add_venue();
+    let file = program.data().join("server.db");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[..4096].fill(7);
+    fs::write(&file, &bytes).unwrap();
+    let said = program.refused(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(said.contains("server.db"), "{said}");
+    assert!(fs::read(&file).unwrap() == bytes);
 }
