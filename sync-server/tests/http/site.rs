@@ -187,6 +187,9 @@ pub async fn key_for(server: &Server, venues: &[&str], scopes: &[Scope]) -> Stri
 }
 
 pub fn client() -> Client {
+    // In a build of the whole workspace the gate brings TLS in, whose maker must be named before
+    // any client is made, also for one that speaks plain HTTP. One named before is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     // Answers are looked at as they come.
     Client::builder()
         .no_gzip()
