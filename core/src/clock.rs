@@ -191,7 +191,8 @@ impl TrustedClock {
         let off_anchor =
             known.trust.is_anchored() && heard.at.since(known.at).saturating_abs() > DISPUTE_MS;
         let under_floor = self.floor.since(heard.at) > DISPUTE_MS;
-        let past_list = not_after.is_some_and(|end| heard.at >= end);
+        // A running anchor has been believed before; only without one does the list's end count.
+        let past_list = !known.trust.is_anchored() && not_after.is_some_and(|end| heard.at >= end);
         if off_anchor || under_floor || past_list {
             self.disputed = Some(heard);
             return Heard::Disputed;

@@ -834,3 +834,49 @@ fn a_copied_folder_on_another_machine_starts_a_new_log() {
     assert_ne!(records[0].log_id, records[1].log_id);
     assert_eq!((records[0].sequence, records[1].sequence), (1, 1));
 }
+
+#[test]
+fn an_exit_opens_for_every_reading_and_counts_a_repeat_once() {
+    let mut gate = AtGate::new();
+    gate.venue.gates[0].direction = stile_core::ticket::Direction::Out;
+    let device = gate.ready();
+    let code = gate.g2(0);
+    assert!(device.scan(&code).opens);
+    gate.platform.pass_ms(1_000);
+    let again = device.scan(&code);
+    assert!(again.opens && again.repeat);
+    assert_eq!(exported(&device).len(), 1);
+    assert!(
+        device.scan(b"9f86d081884c7d659a2feaa0c55ad015").opens,
+        "unlisted, and let out"
+    );
+    assert!(!device.scan(b"6901234567892").opens, "no code at all");
+}
+
+#[test]
+fn an_old_manifest_shown_again_settles_no_dispute() {
+    let gate = AtGate::new();
+    let device = gate.ready();
+    // The server's time jumps back by an hour and a half, to when the held manifest was signed.
+    let sent = gate.platform.boot_ms.load(Ordering::SeqCst);
+    let past = EpochSeconds(NINE - 5_400).millis();
+    device.hear_server(past, sent).unwrap();
+    device.lists_answered(&gate.lists(1)).unwrap();
+    let clock = device.status().unwrap().live.clock;
+    assert_eq!(
+        (clock.trust, clock.now),
+        (Trust::Disputed, EpochSeconds(NINE).millis())
+    );
+}
+
+#[test]
+fn other_settings_under_the_version_held_are_refused() {
+    let mut gate = AtGate::new();
+    let device = gate.ready();
+    gate.venue.policy.formats.pop();
+    let wanted = device.lists_answered(&gate.lists(1)).unwrap();
+    assert!(matches!(
+        wanted.refused.as_slice(),
+        [ListsError::Contradicts(_)]
+    ));
+}

@@ -1,6 +1,7 @@
 //! How lists come in: which are wanted, how one is taken while the gate goes on, and when an old
 //! one goes.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,8 +42,8 @@ pub enum ListsError {
     /// A list older than the one held.
     #[error("the list of {0} is older than the one held")]
     Lower(ServiceDay),
-    /// A list of the version held, with other rows.
-    #[error("the list of {0} has the version held and other rows")]
+    /// A list of the version held, with other rows or settings.
+    #[error("the list of {0} has the version held and other content")]
     Contradicts(ServiceDay),
     /// The stream ended before its last line, or a line is out of place.
     #[error("the list was cut off or is out of order after {0} rows")]
@@ -65,6 +66,14 @@ pub struct Wanted {
     pub fetch: Vec<ServiceDay>,
     /// Lists that are not taken, and why: to be shown.
     pub refused: Vec<ListsError>,
+}
+
+fn order(manifest: &ListManifest) -> (u64, u64) {
+    (manifest.generation, manifest.version)
+}
+
+fn says_the_same(one: &ListManifest, other: &ListManifest) -> bool {
+    one.digest == other.digest && one.settings_digest == other.settings_digest
 }
 
 /// Opens the lists of a folder that verify.
@@ -148,28 +157,34 @@ impl Device {
         Ok(wanted)
     }
 
-    /// Whether a list is newer than the one held. A verified manifest is also a word on the time.
+    /// Whether a list is newer than the one held. A manifest that was signed after the held one
+    /// is also a word on the time; an older one, which anybody may have kept, is not.
     fn wants(&self, offered: &ListManifest) -> Result<bool, ListsError> {
         if offered.venue_id != self.identity.venue_id {
             return Err(ListsError::Foreign(offered.venue_id.to_string()));
         }
         let moment = self.platform.moment();
         let mut door = self.door();
-        door.clock.hear_manifest(offered.issued_at, moment);
+        let day = &offered.service_day;
         let held = door
             .lists
             .iter()
-            .find(|list| list.day().service_day == offered.service_day);
-        let Some(held) = held else { return Ok(true) };
-        let order = |manifest: &ListManifest| (manifest.generation, manifest.version);
-        match order(offered).cmp(&order(held.manifest())) {
-            std::cmp::Ordering::Greater => Ok(true),
-            std::cmp::Ordering::Less => Err(ListsError::Lower(offered.service_day.clone())),
-            std::cmp::Ordering::Equal if offered.digest != held.manifest().digest => {
-                Err(ListsError::Contradicts(offered.service_day.clone()))
-            }
-            std::cmp::Ordering::Equal => Ok(false),
+            .find(|list| list.day().service_day == *day);
+        let wanted = match held.map(HeldList::manifest) {
+            None => true,
+            Some(held) => match order(offered).cmp(&order(held)) {
+                Ordering::Greater => true,
+                Ordering::Less => return Err(ListsError::Lower(day.clone())),
+                Ordering::Equal if !says_the_same(offered, held) => {
+                    return Err(ListsError::Contradicts(day.clone()));
+                }
+                Ordering::Equal => false,
+            },
+        };
+        if held.is_none_or(|held| offered.issued_at > held.manifest().issued_at) {
+            door.clock.hear_manifest(offered.issued_at, moment);
         }
+        Ok(wanted)
     }
 
     fn drop_old_lists(&self, named: &HashSet<ServiceDay>) {

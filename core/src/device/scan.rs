@@ -19,7 +19,7 @@ use crate::time::EpochMillis;
 use crate::verdict::{
     Admission, Day, Judged, Listed, Question, Refusal, Verdict, explain, verdict,
 };
-use crate::whitelist::ListError;
+use crate::whitelist::{HeldList, ListError};
 
 /// The same ticket read again within this is one reading, in ms: firmware that sends a code
 /// twice, a phone that is not taken away.
@@ -227,30 +227,28 @@ impl Device {
         })
     }
 
-    /// The gate as it was when the device was enrolled, while no list says more. One that the
-    /// device may not serve is none of these and opens nothing without a list.
-    fn gate_as_enrolled(&self) -> Gate {
+    /// The gate as a list has it; without one, as it was when the device was enrolled. One that
+    /// the device may not serve is neither, and opens nothing without a list.
+    fn gate(&self, list: Option<&HeldList>) -> Arc<Gate> {
+        if let Some(gate) = list.and_then(|list| list.gate(&self.gate_id)) {
+            return Arc::clone(gate);
+        }
         let mut gates = self.identity.gates.iter();
-        gates
-            .find(|gate| gate.gate_id == self.gate_id)
-            .cloned()
-            .unwrap_or_else(|| Gate {
-                gate_id: self.gate_id.clone(),
-                name: String::new(),
-                direction: Direction::In,
-                checkpoint: Checkpoint::default(),
-                zones: Vec::new(),
-                unattended: true,
-            })
+        let enrolled = gates.find(|gate| gate.gate_id == self.gate_id).cloned();
+        Arc::new(enrolled.unwrap_or_else(|| Gate {
+            gate_id: self.gate_id.clone(),
+            name: String::new(),
+            direction: Direction::In,
+            checkpoint: Checkpoint::default(),
+            zones: Vec::new(),
+            unattended: true,
+        }))
     }
 
     fn prepare(&self, door: &Door, reading: &[u8], now: Now) -> Result<Prepared, ListError> {
         let list = door.list_for(now.at);
         let policy = list.map_or_else(Arc::default, |list| Arc::clone(list.policy()));
-        let gate = match list.and_then(|list| list.gate(&self.gate_id)) {
-            Some(gate) => Arc::clone(gate),
-            None => Arc::new(self.gate_as_enrolled()),
-        };
+        let gate = self.gate(list);
         let code = codes::parse(reading, &policy.opaque_shapes);
         let found = match &code {
             Ok(code) => self.find(door, code, now.at)?,
@@ -386,7 +384,7 @@ impl Device {
 
     fn cannot_store(&self, door: &mut Door, now: Now, decision_us: u32) -> ScanOutcome {
         door.unlogged += 1;
-        let is_exit = self.gate_as_enrolled().direction == Direction::Out;
+        let is_exit = self.gate(door.list_for(now.at)).direction == Direction::Out;
         let verdict = match is_exit {
             true => Verdict::Admit(Admission {
                 persons: 1,
@@ -428,7 +426,9 @@ impl Device {
         };
         let code = prepared.code.as_ref().ok();
         let known = prepared.found.as_ref().filter(|_| genuine);
-        let unlisted_day = || prepared.list.as_ref().filter(|_| genuine);
+        // An exit counts for listed tickets only, so an unlisted one's has no day.
+        let is_entry = prepared.gate.direction == Direction::In;
+        let unlisted_day = || prepared.list.as_ref().filter(|_| genuine && is_entry);
         Record {
             id: RecordId::at(prepared.now.at, random),
             log_id: door.journal.log_id(),
@@ -528,7 +528,8 @@ impl Door {
             return None;
         }
         Some(ScanOutcome {
-            opens: false,
+            // An exit opens as often as it is asked; only the count is not repeated.
+            opens: last.outcome.opens && prepared.gate.direction == Direction::Out,
             repeat: true,
             record_id: None,
             ..last.outcome.clone()
