@@ -58,6 +58,12 @@ impl StatusFile {
         fs::rename(&aside, &path)
     }
 
+    /// Takes it away, at the end of a controller that ended in order.
+    pub fn remove(folder: &Path) {
+        // One that stays behind grows old, which says as much.
+        let _ = fs::remove_file(folder.join(STATUS_FILE));
+    }
+
     /// Reads a folder's, if it has one that can be read.
     pub fn read(folder: &Path) -> Option<Self> {
         let text = fs::read(folder.join(STATUS_FILE)).ok()?;

@@ -117,6 +117,7 @@ fn work(
     };
     controller.run(&readings, count);
     sync.stop();
+    StatusFile::remove(data);
     lines.event(Event::Stopped);
     Ok(())
 }

@@ -98,10 +98,10 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
         )?,
         (_, Some(age)) => writeln!(
             out,
-            "no controller running; the last one wrote {} s ago",
+            "no controller running; the last one was ended or hangs, and wrote {} s ago",
             age / 1000
         )?,
-        _ => writeln!(out, "no controller running since this machine started")?,
+        _ => writeln!(out, "no controller running")?,
     }
     writeln!(
         out,

@@ -7,10 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Relay, RelayError};
 
-/// Writes `EPOCH_MS open` and `EPOCH_MS close`, a line each.
+/// Writes `EPOCH_MS open` and `EPOCH_MS close` to a file, a line for each time it is told; to the
+/// program's log only what changes.
 #[derive(Debug)]
 pub struct LogRelay {
     file: Option<(PathBuf, File)>,
+    is_open: bool,
 }
 
 impl LogRelay {
@@ -22,12 +24,17 @@ impl LogRelay {
         };
         Ok(Self {
             file: path.map(open).transpose()?,
+            is_open: false,
         })
     }
 
-    fn write(&mut self, action: &str) -> Result<(), RelayError> {
+    fn move_to(&mut self, open: bool) -> Result<(), RelayError> {
+        let action = if open { "open" } else { "close" };
+        let changes = std::mem::replace(&mut self.is_open, open) != open;
         let Some((path, file)) = &mut self.file else {
-            tracing::info!("relay {action}");
+            if changes {
+                tracing::info!("relay {action}");
+            }
             return Ok(());
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -42,10 +49,10 @@ impl LogRelay {
 
 impl Relay for LogRelay {
     fn open(&mut self) -> Result<(), RelayError> {
-        self.write("open")
+        self.move_to(true)
     }
 
     fn close(&mut self) -> Result<(), RelayError> {
-        self.write("close")
+        self.move_to(false)
     }
 }

@@ -201,11 +201,9 @@ fn status_counts_the_same_beside_a_controller_and_without_one() {
     assert_eq!(beside["gate_id"], "east");
     assert_eq!(beside["lists"][0]["tickets"], 10);
     assert!(beside["age_ms"].is_i64());
-    gate.terminate();
+    assert!(gate.terminate().success());
     let away = scene.server.away();
-    eventually("the controller's word grows old", || {
-        status(&scene.place)["running"] == false
-    });
+    assert_eq!(status(&scene.place)["running"], false);
     let alone = status(&scene.place);
     assert_eq!(
         (&alone["records"], &alone["synced"]),
@@ -219,6 +217,18 @@ fn status_counts_the_same_beside_a_controller_and_without_one() {
     );
     assert!(text.contains("no controller running"), "{text}");
     drop(away);
+}
+
+#[test]
+fn a_controller_that_was_killed_is_soon_not_called_running() {
+    let scene = Scene::new();
+    let gate = scene.place.run(&[]);
+    let says = |words: &str| text_of(&scene.place.call(&["status"])).contains(words);
+    eventually("it runs", || says("controller running"));
+    gate.kill();
+    eventually("its word grows old", || {
+        says("the last one was ended or hangs")
+    });
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
