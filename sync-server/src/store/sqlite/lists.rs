@@ -60,7 +60,7 @@ pub(super) fn settle_bounds(
 ) -> Result<()> {
     let (first, last) = connection
         .prepare_cached(
-            "SELECT min(admit_from), max(admit_until) FROM sessions
+            "SELECT min(admit_from), max(admit_until) FROM sessions INDEXED BY sessions_by_day
              WHERE venue = ?1 AND service_day = ?2",
         )?
         .query_row(params![venue.0, day.as_str()], |row| {

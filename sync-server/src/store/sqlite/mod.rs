@@ -14,6 +14,7 @@ mod open;
 mod quarantine;
 mod readers;
 mod records;
+mod salvage;
 mod sessions;
 mod snapshot;
 mod standings;
@@ -38,6 +39,7 @@ use snapshot::Snapshot;
 use writer::Writer;
 
 pub use open::{DATABASE_FILE, DatabaseError, Existing, look};
+pub use salvage::{Salvage, SalvageError, salvage};
 
 /// A store in one SQLite file.
 pub struct SqliteStore {
@@ -198,7 +200,7 @@ impl Store for SqliteStore {
         now: EpochMillis,
     ) -> Result<Vec<Upserted>> {
         self.writer
-            .write(move |db| tickets::upsert(db, venue, lines, now))
+            .write(move |db| tickets::upsert(db, venue, &lines, now))
             .await
     }
 

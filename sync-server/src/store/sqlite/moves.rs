@@ -8,7 +8,7 @@ use stile_core::time::ServiceDay;
 
 use super::columns::{parsed, to_i64};
 use super::lists::Versions;
-use super::ticket_rows::{DayRow, day_row, elsewhere, put, rows_where};
+use super::ticket_rows::{DayRow, day_row, elsewhere, replace, rows_where};
 use crate::store::{ListRow, Result};
 
 /// What tombstones say of a ticket of this session.
@@ -36,7 +36,7 @@ pub(super) fn relocate(
         version: versions.next(&day)?,
         ..row
     };
-    put(
+    replace(
         connection,
         venue,
         &DayRow {
@@ -52,7 +52,7 @@ pub(super) fn relocate(
         version,
         ..left.row
     };
-    put(
+    replace(
         connection,
         venue,
         &DayRow {
@@ -76,7 +76,7 @@ pub(super) fn follow(
         if tombstone.row.standing != standing {
             tombstone.row.standing = standing.clone();
             tombstone.row.version = versions.next(&tombstone.day)?;
-            put(connection, venue, &tombstone)?;
+            replace(connection, venue, &tombstone)?;
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ pub(super) fn update_tombstones_of(
 ) -> Result<()> {
     let days = connection
         .prepare_cached(
-            "SELECT DISTINCT service_day FROM tickets
+            "SELECT DISTINCT service_day FROM tickets INDEXED BY tombstones_by_session
              WHERE venue = ?1 AND standing = 'moved' AND moved_session = ?2",
         )?
         .query_map(params![venue.0, session.session_id.as_str()], |row| {
@@ -125,7 +125,7 @@ pub(super) fn update_tombstones_of(
         let version = versions.next(&day)?;
         connection
             .prepare_cached(
-                "UPDATE tickets SET moved_day = ?4, moved_admit_from = ?5, version = ?6
+                "UPDATE tickets INDEXED BY tombstones_by_session SET moved_day = ?4, moved_admit_from = ?5, version = ?6
                  WHERE venue = ?1 AND service_day = ?2 AND standing = 'moved'
                    AND moved_session = ?3 AND (moved_day <> ?4 OR moved_admit_from <> ?5)",
             )?

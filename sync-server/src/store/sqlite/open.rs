@@ -25,6 +25,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// copies of pages that change often, and a log that is still read within a second at start.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
+/// Memory that the writer may hold pages in, in KiB: a day's tickets and movements lie in no order,
+/// and with less, pages would be read and written again within one transaction. Taken only as it
+/// is used.
+const WRITER_CACHE_KIB: i64 = 64 * 1024;
+
 /// A file up to this size is checked whole at start, which takes about a second; a larger one
 /// would keep the gates waiting. Damage found later is an error then.
 const CHECKED_AT_START_BYTES: u64 = 256 * 1024 * 1024;
@@ -55,7 +60,7 @@ pub enum DatabaseError {
     /// It cannot be read.
     #[error(
         "{} is damaged ({found}); it is untouched. Put the last backup back, and keep this file: \
-         `stile-server salvage` reads out the records that can still be read",
+         `stile-server salvage --out FILE` reads out the records that can still be read",
         path.display()
     )]
     Damaged {
@@ -199,6 +204,8 @@ pub(super) fn writer(path: &Path) -> Result<Connection, DatabaseError> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)
     };
     pragmas().map_err(of)?;

@@ -69,7 +69,10 @@ pub(super) fn release(
     now: EpochMillis,
 ) -> Result<()> {
     let any = connection
-        .prepare_cached("SELECT 1 FROM quarantine WHERE venue = ?1 AND number IS NOT NULL LIMIT 1")?
+        .prepare_cached(
+            "SELECT 1 FROM quarantine INDEXED BY quarantine_by_ticket
+             WHERE venue = ?1 AND number IS NOT NULL LIMIT 1",
+        )?
         .exists([venue.0])?;
     if arrived.is_empty() || !any {
         return Ok(());
@@ -93,7 +96,7 @@ fn waiting_for(
     number: TicketNumber,
 ) -> Result<Vec<Waiting>> {
     let mut statement = connection.prepare_cached(
-        "SELECT id, received_at, record FROM quarantine
+        "SELECT id, received_at, record FROM quarantine INDEXED BY quarantine_by_ticket
          WHERE venue = ?1 AND number = ?2 AND cause = 'unknown_ticket'
          ORDER BY received_at, id",
     )?;

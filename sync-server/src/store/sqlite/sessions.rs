@@ -91,6 +91,7 @@ pub(super) fn all(
     venue: VenueNumber,
     day: Option<&ServiceDay>,
 ) -> Result<Vec<Session>> {
+    // Few enough to be walked through: a year of a venue has some thousand.
     let mut statement = connection.prepare_cached(session_where!(
         "AND service_day = coalesce(?2, service_day) ORDER BY starts_at, session_id"
     ))?;
@@ -108,7 +109,7 @@ pub(super) fn of_list(
 ) -> Result<Vec<Session>> {
     let mut statement = connection.prepare_cached(session_where!(
         "AND (service_day = ?2
-              OR session_id IN (SELECT moved_session FROM tickets
+              OR session_id IN (SELECT moved_session FROM tickets INDEXED BY tombstones_by_session
                                 WHERE venue = ?1 AND service_day = ?2 AND standing = 'moved'))
          ORDER BY session_id"
     ))?;

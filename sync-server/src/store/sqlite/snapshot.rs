@@ -84,7 +84,7 @@ impl ListSnapshot for Snapshot {
         self.read(move |connection, venue, day| {
             // 256 look-ups of a maximum, instead of a walk over the whole list.
             let mut newest = connection.prepare_cached(
-                "SELECT max(version) FROM tickets
+                "SELECT max(version) FROM tickets INDEXED BY tickets_by_bucket
                  WHERE venue = ?1 AND service_day = ?2 AND bucket = ?3",
             )?;
             let since = to_i64(version)?;
@@ -101,8 +101,10 @@ impl ListSnapshot for Snapshot {
 
     async fn bucket(&mut self, bucket: u8) -> Result<Vec<ListRow>> {
         self.read(move |connection, venue, day| {
-            let mut statement =
-                connection.prepare_cached(rows_where!("service_day = ?2 AND bucket = ?3"))?;
+            let mut statement = connection.prepare_cached(rows_where!(
+                "INDEXED BY tickets_by_bucket",
+                "service_day = ?2 AND bucket = ?3"
+            ))?;
             let rows = statement
                 .query_map(params![venue.0, day.as_str(), bucket], list_row)?
                 .collect::<rusqlite::Result<_>>()?;

@@ -53,7 +53,7 @@ pub(super) fn facts(
     }
     let facts = connection
         .prepare_cached(
-            "SELECT service_day, admits FROM tickets
+            "SELECT service_day, admits FROM tickets INDEXED BY tickets_by_number
              WHERE venue = ?1 AND number = ?2 AND standing <> 'moved'",
         )?
         .query_row(params![venue.0, number.as_i64()], |row| {
@@ -247,7 +247,8 @@ fn rule(
 ) -> Result<(u8, Reentry)> {
     let rule = connection
         .prepare_cached(
-            "SELECT admits, reentry FROM tickets JOIN sessions USING (venue, session_id)
+            "SELECT admits, reentry
+             FROM tickets INDEXED BY tickets_by_number JOIN sessions USING (venue, session_id)
              WHERE venue = ?1 AND number = ?2 AND standing <> 'moved'",
         )?
         .query_row(params![venue.0, number.as_i64()], |row| {
@@ -263,7 +264,7 @@ pub(super) fn conflicts(
 ) -> Result<Vec<Conflict>> {
     let mut statement = connection.prepare_cached(
         "SELECT conflicts.number, conflicts.service_day, checkpoint, opened_at, ticket_id
-         FROM conflicts JOIN tickets USING (venue, number)
+         FROM conflicts CROSS JOIN tickets INDEXED BY tickets_by_number USING (venue, number)
          WHERE venue = ?1 AND cleared_at IS NULL AND standing <> 'moved'
          ORDER BY opened_at DESC, conflicts.number LIMIT ?2",
     )?;

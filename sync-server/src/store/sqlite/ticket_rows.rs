@@ -19,14 +19,21 @@ pub(super) struct DayRow {
     pub row: ListRow,
 }
 
+// Without statistics SQLite would walk through the venue's whole clustered table rather than look
+// into an index, so each statement names the one that it needs.
 macro_rules! rows_where {
     ($rest:literal) => {
+        rows_where!("", $rest)
+    };
+    ($index:literal, $rest:literal) => {
         concat!(
             "SELECT service_day, bucket, number, version, standing, moved_session, moved_day,
                     moved_admit_from, ticket_id, order_number, session_id, status, cancel_cause,
                     revision, admits, zones, label, holder_mask, last_four, category, attention,
                     source, age_group, admit_from, admit_until, opaque_hashes, source_version
-             FROM tickets WHERE venue = ?1 AND ",
+             FROM tickets ",
+            $index,
+            " WHERE venue = ?1 AND ",
             $rest
         )
     };
@@ -39,8 +46,10 @@ pub(super) fn current(
     venue: VenueNumber,
     number: TicketNumber,
 ) -> Result<Option<DayRow>> {
-    let mut statement =
-        connection.prepare_cached(rows_where!("number = ?2 AND standing <> 'moved'"))?;
+    let mut statement = connection.prepare_cached(rows_where!(
+        "INDEXED BY tickets_by_number",
+        "number = ?2 AND standing <> 'moved'"
+    ))?;
     Ok(statement
         .query_row(params![venue.0, number.as_i64()], day_row)
         .optional()?)
@@ -102,8 +111,18 @@ fn fields(row: &Row<'_>) -> rusqlite::Result<TicketFields> {
     })
 }
 
-/// Puts a row into a day's list, in place of the one that the ticket had there.
-pub(super) fn put(
+/// Puts a row into a day's list in place of the one that the ticket had there.
+pub(super) fn replace(connection: &Connection, venue: VenueNumber, row: &DayRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM tickets WHERE venue = ?1 AND service_day = ?2 AND number = ?3",
+        )?
+        .execute(params![venue.0, row.day.as_str(), row.row.number.as_i64()])?;
+    insert(connection, venue, row)
+}
+
+/// Puts a row into a day's list that has none of the ticket.
+pub(super) fn insert(
     connection: &Connection,
     venue: VenueNumber,
     DayRow { day, bucket, row }: &DayRow,
@@ -123,7 +142,7 @@ pub(super) fn put(
     let fields = &row.fields;
     connection
         .prepare_cached(
-            "INSERT OR REPLACE INTO tickets
+            "INSERT INTO tickets
              (venue, service_day, bucket, number, version, standing, moved_session, moved_day,
               moved_admit_from, ticket_id, order_number, session_id, status, cancel_cause,
               revision, admits, zones, label, holder_mask, last_four, category, attention, source,
@@ -171,8 +190,10 @@ pub(super) fn elsewhere(
     number: TicketNumber,
     day: &ServiceDay,
 ) -> Result<Vec<DayRow>> {
-    let mut statement =
-        connection.prepare_cached(rows_where!("number = ?2 AND service_day <> ?3"))?;
+    let mut statement = connection.prepare_cached(rows_where!(
+        "INDEXED BY tickets_by_number",
+        "number = ?2 AND service_day <> ?3"
+    ))?;
     let rows = statement
         .query_map(params![venue.0, number.as_i64(), day.as_str()], day_row)?
         .collect::<rusqlite::Result<_>>()?;

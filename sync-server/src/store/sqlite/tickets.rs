@@ -9,7 +9,7 @@ use stile_core::ticket::{CancelCause, Session, Standing, TicketStatus};
 use stile_core::time::EpochMillis;
 
 use super::lists::Versions;
-use super::ticket_rows::{DayRow, current, put};
+use super::ticket_rows::{DayRow, current, insert, replace};
 use super::{moves, quarantine, sessions, standings};
 use crate::store::{
     Change, ListRow, Result, StoreError, TicketFields, TicketInSession, TicketUpsert, Upserted,
@@ -18,7 +18,7 @@ use crate::store::{
 pub(super) fn upsert(
     connection: &Connection,
     venue: VenueNumber,
-    lines: Vec<TicketUpsert>,
+    lines: &[TicketUpsert],
     now: EpochMillis,
 ) -> Result<Vec<Upserted>> {
     let mut upsert = Upsert {
@@ -30,7 +30,7 @@ pub(super) fn upsert(
         unsettled: Vec::new(),
     };
     let outcomes = lines
-        .into_iter()
+        .iter()
         .map(|line| upsert.line(line))
         .collect::<Result<_>>()?;
     quarantine::release(connection, venue, &upsert.arrived, now)?;
@@ -54,7 +54,7 @@ struct Upsert<'c> {
 }
 
 impl Upsert<'_> {
-    fn line(&mut self, line: TicketUpsert) -> Result<Upserted> {
+    fn line(&mut self, line: &TicketUpsert) -> Result<Upserted> {
         let Some(session) = self.session(&line.fields.session_id)? else {
             return Ok(Upserted::UnknownSession);
         };
@@ -70,10 +70,10 @@ impl Upsert<'_> {
                     revision: 0,
                     standing: Standing::Live,
                     version: self.versions.next(&session.service_day)?,
-                    fields: line.fields,
+                    fields: line.fields.clone(),
                 },
             };
-            put(self.connection, self.venue, &row)?;
+            insert(self.connection, self.venue, &row)?;
             self.arrived.push(number);
             return Ok(Upserted::Put(Change::Created));
         };
@@ -86,7 +86,7 @@ impl Upsert<'_> {
         }
     }
 
-    fn change(&mut self, old: DayRow, line: TicketUpsert, session: &Session) -> Result<Upserted> {
+    fn change(&mut self, old: DayRow, line: &TicketUpsert, session: &Session) -> Result<Upserted> {
         let (status, cancel_cause) = match line.status {
             Some(status) => (status, line.cancel_cause),
             None => (old.row.status, old.row.cancel_cause),
@@ -96,7 +96,7 @@ impl Upsert<'_> {
         let mut row = ListRow {
             fields: TicketFields {
                 source_version,
-                ..line.fields
+                ..line.fields.clone()
             },
             status,
             cancel_cause,
@@ -116,7 +116,7 @@ impl Upsert<'_> {
             moves::relocate(connection, venue, &mut self.versions, old, row, session)?;
         } else {
             row.version = self.versions.next(&old.day)?;
-            put(connection, venue, &DayRow { row, ..old })?;
+            replace(connection, venue, &DayRow { row, ..old })?;
             if changes_session {
                 moves::follow(connection, venue, &mut self.versions, number, session)?;
             }
@@ -147,7 +147,7 @@ pub(super) fn cancel(
     if (ticket.row.status, ticket.row.cancel_cause) != (status, cause) {
         (ticket.row.status, ticket.row.cancel_cause) = (status, cause);
         ticket.row.version = Versions::new(connection, venue).next(&ticket.day)?;
-        put(connection, venue, &ticket)?;
+        replace(connection, venue, &ticket)?;
     }
     in_session(connection, venue, ticket.row).map(Some)
 }

@@ -1,6 +1,12 @@
-//! The one thread that writes. Jobs that wait together go into one transaction, each behind a
-//! savepoint of its own, so that one disk flush serves them all and one that fails undoes nothing
-//! of the others. Nobody is answered before the commit.
+//! The one thread that writes. Jobs that wait together go into one transaction, so that one disk
+//! flush serves them all. Nobody is answered before the commit, and one job that fails undoes
+//! nothing of the others.
+//!
+//! Savepoints would do the latter too, and copy every page aside that a job changes: with lists and
+//! movements in no order that is most of the work. Instead, a job that fails before it has written
+//! anything is simply left out, as all are that find their request wanting; and where one fails
+//! later, on a full disk or by a fault of ours, the transaction is taken back and the others are
+//! run again, each by itself.
 
 use std::sync::Mutex;
 use std::thread::JoinHandle;
@@ -20,14 +26,36 @@ const GROUP_JOBS: usize = 128;
 /// waiting for an import behind it.
 const GROUP_TIME: Duration = Duration::from_millis(50);
 
-/// Runs within the transaction, or hears why there is none; what it gives back is run with the
-/// commit's outcome.
-type Job = Box<dyn FnOnce(Result<&Connection>) -> Answer + Send>;
-type Answer = Box<dyn FnOnce(Result<()>) + Send>;
+/// A job and whoever waits for it.
+trait Job: Send {
+    /// Runs within a transaction; may be run again after it was taken back.
+    fn run(&mut self, connection: &Connection) -> Result<()>;
+    /// Says what became of it.
+    fn answer(self: Box<Self>, outcome: Result<()>);
+}
+
+struct Task<T, F> {
+    job: F,
+    value: Option<T>,
+    answer: oneshot::Sender<Result<T>>,
+}
+
+impl<T: Send, F: FnMut(&Connection) -> Result<T> + Send> Job for Task<T, F> {
+    fn run(&mut self, connection: &Connection) -> Result<()> {
+        self.value = Some((self.job)(connection)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<()>) {
+        let Self { value, answer, .. } = *self;
+        // Nobody may be waiting any more.
+        let _ = answer.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
+    }
+}
 
 /// Hands jobs to the writing thread.
 pub(super) struct Writer {
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -48,18 +76,18 @@ impl Writer {
     /// had none. Once handed over, the job is run whether or not anybody still waits for it.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let jobs = lock(&self.jobs).clone().ok_or(StoreError::Closed)?;
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            let done = connection.and_then(|connection| behind_savepoint(connection, job));
-            Box::new(move |committed: Result<()>| {
-                // Nobody may be waiting any more.
-                let _ = answer.send(done.and_then(|value| committed.map(|()| value)));
-            })
-        });
-        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        let task = Task {
+            job,
+            value: None,
+            answer,
+        };
+        jobs.send(Box::new(task))
+            .await
+            .map_err(|_| StoreError::Closed)?;
         drop(jobs);
         answered.await.map_err(|_| StoreError::Closed)?
     }
@@ -80,24 +108,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn behind_savepoint<T>(
-    connection: &Connection,
-    job: impl FnOnce(&Connection) -> Result<T>,
-) -> Result<T> {
-    connection.prepare_cached("SAVEPOINT job")?.execute([])?;
-    let done = job(connection).and_then(|value| {
-        Ok(connection
-            .prepare_cached("RELEASE job")?
-            .execute([])
-            .map(|_| value)?)
-    });
-    if done.is_err() && !connection.is_autocommit() {
-        connection.execute_batch("ROLLBACK TO job; RELEASE job")?;
-    }
-    done
-}
-
-fn run(connection: &Connection, mut jobs: mpsc::Receiver<Job>) {
+fn run(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     while let Some(job) = jobs.blocking_recv() {
         commit_group(connection, job, &mut jobs);
     }
@@ -107,41 +118,73 @@ fn run(connection: &Connection, mut jobs: mpsc::Receiver<Job>) {
     }
 }
 
-fn commit_group(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<Job>) {
-    let begun = Instant::now();
-    if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
-        let error = StoreError::from(error);
-        tracing::error!(%error, "no transaction could be begun");
-        return first(Err(error.clone()))(Err(error));
+fn commit_group(
+    connection: &Connection,
+    first: Box<dyn Job>,
+    jobs: &mut mpsc::Receiver<Box<dyn Job>>,
+) {
+    let began = Instant::now();
+    if let Err(error) = begin(connection) {
+        return first.answer(Err(error));
     }
-    let mut answers = Vec::new();
+    let mut done = Vec::new();
     let mut next = Some(first);
-    while let Some(job) = next {
-        answers.push(job(Ok(connection)));
-        // A full or broken disk can make SQLite take the whole transaction back.
-        let goes_on = !connection.is_autocommit()
-            && answers.len() < GROUP_JOBS
-            && begun.elapsed() < GROUP_TIME;
+    while let Some(mut job) = next {
+        let written = connection.total_changes();
+        match job.run(connection) {
+            Ok(()) => done.push(job),
+            Err(error) if written == connection.total_changes() && in_transaction(connection) => {
+                job.answer(Err(error));
+            }
+            Err(error) => {
+                tracing::error!(%error, others = done.len(), "a write failed half-way");
+                take_back(connection);
+                job.answer(Err(error));
+                return done
+                    .into_iter()
+                    .for_each(|job| commit_alone(connection, job));
+            }
+        }
+        let goes_on = done.len() < GROUP_JOBS && began.elapsed() < GROUP_TIME;
         next = goes_on.then(|| jobs.try_recv().ok()).flatten();
     }
     let outcome = commit(connection);
-    if let Err(error) = &outcome {
-        tracing::error!(%error, writes = answers.len(), "a transaction failed; nothing was stored");
-    }
-    for answer in answers {
-        answer(outcome.clone());
+    for job in done {
+        job.answer(outcome.clone());
     }
 }
 
+fn commit_alone(connection: &Connection, mut job: Box<dyn Job>) {
+    let outcome = begin(connection)
+        .and_then(|()| job.run(connection).inspect_err(|_| take_back(connection)))
+        .and_then(|()| commit(connection));
+    job.answer(outcome);
+}
+
+fn begin(connection: &Connection) -> Result<()> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    Ok(())
+}
+
 fn commit(connection: &Connection) -> Result<()> {
-    if connection.is_autocommit() {
-        return Err(StoreError::Unavailable(
-            "another write of the same moment failed".into(),
-        ));
-    }
-    connection.execute_batch("COMMIT").map_err(|error| {
-        // If this fails too, there is nothing left to take back.
-        let _ = connection.execute_batch("ROLLBACK");
+    let commit = || connection.prepare_cached("COMMIT")?.execute([]);
+    commit().map_err(|error| {
+        tracing::error!(%error, "a transaction failed; nothing of it was stored");
+        take_back(connection);
         StoreError::from(error)
-    })
+    })?;
+    Ok(())
+}
+
+/// SQLite may have taken the transaction back by itself, when the disk was full or broken.
+fn take_back(connection: &Connection) {
+    if in_transaction(connection)
+        && let Err(error) = connection.execute_batch("ROLLBACK")
+    {
+        tracing::error!(%error, "a transaction could not be taken back");
+    }
+}
+
+fn in_transaction(connection: &Connection) -> bool {
+    !connection.is_autocommit()
 }

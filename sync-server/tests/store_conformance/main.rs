@@ -1,0 +1,105 @@
+//! What every engine behind the store must do alike. Each test is a function over something that
+//! makes empty stores; an engine joins by one line at the end of this file.
+
+#[path = "../bed/mod.rs"]
+mod bed;
+mod conflicts;
+mod filing;
+mod lists;
+mod pulling;
+mod tickets;
+mod venues;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stile_sync_server::store::Store;
+use stile_sync_server::store::sqlite::SqliteStore;
+
+/// Makes empty stores of one engine.
+#[async_trait]
+pub trait Stores: Send + Sync {
+    /// A new, empty store.
+    async fn make(&self) -> Arc<dyn Store>;
+}
+
+macro_rules! conformance {
+    ($engine:ident, $stores:expr, { $($module:ident: $($test:ident),*;)* }) => {
+        mod $engine {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+                async fn $test() {
+                    $crate::$module::$test(&$stores).await;
+                })*
+            })*
+        }
+    };
+}
+
+macro_rules! every_test_for {
+    ($engine:ident, $stores:expr) => {
+        conformance!($engine, $stores, {
+            venues:
+                venues_are_numbered_in_order_and_their_ids_are_taken_once,
+                a_key_manifest_is_kept_once_per_version,
+                a_failed_write_leaves_nothing_behind_among_others_that_go_in,
+                keys_are_good_for_their_venues_until_they_end,
+                a_token_enrols_one_key_however_often_it_asks,
+                after_closing_nothing_is_taken;
+            tickets:
+                a_ticket_without_a_session_is_refused_and_the_others_go_in,
+                an_upsert_that_changes_nothing_keeps_the_version,
+                a_status_changes_only_when_the_line_says_so,
+                a_line_that_is_out_of_date_is_refused,
+                the_later_of_two_lines_of_one_ticket_stands,
+                a_moved_ticket_leaves_a_tombstone_that_follows_it,
+                a_ticket_that_comes_back_takes_its_tombstones_place,
+                a_session_that_moves_takes_its_tickets_along,
+                a_day_that_loses_its_last_session_keeps_its_list,
+                cancelling_twice_is_cancelling_once;
+            lists:
+                what_changes_gives_lists_their_next_version_and_nothing_else_does,
+                a_snapshot_sees_one_moment,
+                changed_buckets_are_found_and_no_others,
+                rows_come_in_the_order_of_their_numbers,
+                held_days_are_the_current_the_last_and_the_next;
+            filing:
+                a_batch_repeated_in_any_order_changes_nothing,
+                an_id_with_other_bytes_is_set_aside_and_both_are_kept,
+                a_taken_place_in_the_log_is_set_aside,
+                an_unknown_ticket_waits_and_is_accepted_when_it_arrives,
+                a_foreign_venue_and_a_foreign_device_are_set_aside,
+                a_check_in_that_names_no_ticket_is_set_aside,
+                gaps_in_a_log_are_known,
+                kinds_and_members_of_newer_devices_are_kept_to_the_byte,
+                an_exit_of_an_unknown_ticket_is_accepted;
+            conflicts:
+                two_gates_that_admit_one_ticket_make_one_conflict,
+                sixty_four_devices_at_once_make_one_winner,
+                the_earlier_admission_wins_also_when_it_comes_later,
+                a_party_fits_until_it_is_full,
+                an_exit_gives_the_admission_back_where_the_session_says_so,
+                a_ticket_that_admits_more_clears_its_conflict,
+                a_session_that_changes_its_rule_settles_its_tickets_anew,
+                checkpoints_and_days_are_apart;
+            pulling:
+                every_record_comes_once_while_many_write,
+                check_ins_are_the_admissions_at_in_gates,
+                a_venue_never_sees_anothers_records;
+        });
+    };
+}
+
+/// One SQLite file per store, in a folder that goes with the program.
+struct Sqlite;
+
+#[async_trait]
+impl Stores for Sqlite {
+    async fn make(&self) -> Arc<dyn Store> {
+        let folder: PathBuf = tempfile::tempdir().unwrap().keep();
+        Arc::new(SqliteStore::open(&folder.join("server.db"), "1").unwrap())
+    }
+}
+
+every_test_for!(sqlite, crate::Sqlite);

@@ -1,0 +1,225 @@
+//! Venues, keys, devices, and what a write that fails leaves behind.
+
+use std::sync::Arc;
+
+use stile_core::ids::{Kid, VenueId, VenueNumber};
+use stile_core::policy::Policy;
+use stile_core::signed::Signed;
+use stile_core::time::{EpochMillis, EpochSeconds};
+use stile_sync_server::store::{
+    EnrolOutcome, EnrolmentClaim, NewApiKey, NewEnrolment, NewVenue, Scope, SealedSecret,
+    SecretKind, StoreError, StoredKeyManifest,
+};
+
+use super::Stores;
+use super::bed::NOW;
+
+fn new_venue(id: &str) -> NewVenue {
+    NewVenue {
+        venue_id: VenueId::new(id).unwrap(),
+        name: "馆".into(),
+        time_zone: "Asia/Shanghai".into(),
+        policy: Policy::default(),
+        created_at: NOW,
+        secrets: vec![SealedSecret {
+            kind: SecretKind::Root,
+            kid: Kid(0),
+            sealed: vec![1, 2, 3],
+        }],
+    }
+}
+
+fn new_key(hash: u8, venues: &[&str]) -> NewApiKey {
+    NewApiKey {
+        hash: [hash; 32],
+        name: "booking".into(),
+        venues: venues.iter().map(|id| VenueId::new(*id).unwrap()).collect(),
+        scopes: vec![Scope::TicketsWrite, Scope::RecordsRead],
+        created_at: NOW,
+        expires_at: Some(EpochSeconds(1_800_000_000)),
+    }
+}
+
+pub async fn venues_are_numbered_in_order_and_their_ids_are_taken_once(stores: &dyn Stores) {
+    let store = stores.make().await;
+    assert_eq!(store.create_venue(new_venue("a")).await, Ok(VenueNumber(1)));
+    assert_eq!(store.create_venue(new_venue("b")).await, Ok(VenueNumber(2)));
+    assert_eq!(
+        store.create_venue(new_venue("a")).await,
+        Err(StoreError::Exists("venue"))
+    );
+    assert_eq!(
+        store.secrets(VenueNumber(2)).await,
+        Ok(new_venue("b").secrets)
+    );
+    let venues = store.venues().await.unwrap();
+    assert_eq!(
+        venues
+            .iter()
+            .map(|venue| venue.number.0)
+            .collect::<Vec<_>>(),
+        [1, 2]
+    );
+    let found = store.venue(&VenueId::new("b").unwrap()).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&venues[1]));
+    assert_eq!(found.unwrap().policy, Policy::default());
+    assert_eq!(store.venue(&VenueId::new("c").unwrap()).await, Ok(None));
+}
+
+pub async fn a_key_manifest_is_kept_once_per_version(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let venue = store.create_venue(new_venue("a")).await.unwrap();
+    assert_eq!(store.key_manifest(venue).await, Ok(None));
+    let manifest = |version, payload: &str| StoredKeyManifest {
+        version,
+        generation: 0,
+        not_after: EpochSeconds(1_800_000_000),
+        signed: Signed {
+            payload: payload.into(),
+            kid: Kid(0),
+            signature: "c2ln".into(),
+        },
+    };
+    assert_eq!(
+        store.keep_key_manifest(venue, manifest(2, "a")).await,
+        Ok(false)
+    );
+    assert_eq!(
+        store.keep_key_manifest(venue, manifest(1, "b")).await,
+        Ok(true)
+    );
+    assert_eq!(
+        store.keep_key_manifest(venue, manifest(1, "c")).await,
+        Ok(false)
+    );
+    assert_eq!(
+        store.keep_key_manifest(venue, manifest(2, "d")).await,
+        Ok(true)
+    );
+    assert_eq!(store.key_manifest(venue).await, Ok(Some(manifest(2, "d"))));
+}
+
+pub async fn a_failed_write_leaves_nothing_behind_among_others_that_go_in(stores: &dyn Stores) {
+    let store = stores.make().await;
+    store.create_venue(new_venue("a")).await.unwrap();
+    // A key is written before its second venue is found missing; the good ones wait beside it.
+    let mut tasks = Vec::new();
+    for n in 0..64 {
+        let store = Arc::clone(&store);
+        tasks.push(tokio::spawn(async move {
+            let venues: &[&str] = if n % 2 == 0 {
+                &["a"]
+            } else {
+                &["a", "missing"]
+            };
+            (n, store.add_api_key(new_key(n, venues)).await)
+        }));
+    }
+    for task in tasks {
+        let (n, added) = task.await.unwrap();
+        match n % 2 {
+            0 => assert!(added.is_ok()),
+            _ => assert_eq!(added, Err(StoreError::Missing("venue"))),
+        }
+    }
+    let keys = store.api_keys().await.unwrap();
+    assert_eq!(keys.len(), 32);
+    assert!(
+        keys.iter()
+            .all(|key| key.venues == [VenueId::new("a").unwrap()])
+    );
+}
+
+pub async fn keys_are_good_for_their_venues_until_they_end(stores: &dyn Stores) {
+    let store = stores.make().await;
+    store.create_venue(new_venue("b")).await.unwrap();
+    store.create_venue(new_venue("a")).await.unwrap();
+    let id = store.add_api_key(new_key(1, &["b", "a"])).await.unwrap();
+    let key = store.api_key(&[1; 32]).await.unwrap().unwrap();
+    assert_eq!((key.id, key.revoked_at), (id, None));
+    assert_eq!(
+        key.venues.iter().map(VenueId::as_str).collect::<Vec<_>>(),
+        ["a", "b"]
+    );
+    assert_eq!(key.scopes, [Scope::TicketsWrite, Scope::RecordsRead]);
+    assert_eq!(key.expires_at, Some(EpochSeconds(1_800_000_000)));
+    assert_eq!(store.api_key(&[2; 32]).await, Ok(None));
+    assert_eq!(store.revoke_api_key(id, NOW).await, Ok(true));
+    assert_eq!(store.revoke_api_key(id, NOW.plus(1)).await, Ok(true));
+    assert_eq!(
+        store.api_key(&[1; 32]).await.unwrap().unwrap().revoked_at,
+        Some(NOW)
+    );
+}
+
+pub async fn a_token_enrols_one_key_however_often_it_asks(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let venue = store.create_venue(new_venue("a")).await.unwrap();
+    let gate = serde_json::from_value(serde_json::json!({
+        "gate_id": "north", "checkpoint": "entry",
+    }));
+    store.put_gate(venue, &gate.unwrap()).await.unwrap();
+    let invitation = |token: u8, gate: &str| NewEnrolment {
+        token_hash: [token; 32],
+        gates: vec![gate.parse().unwrap()],
+        created_at: NOW,
+        expires_at: EpochSeconds(NOW.seconds().0 + 600),
+    };
+    assert_eq!(
+        store.add_enrolment(venue, invitation(1, "west")).await,
+        Err(StoreError::Missing("gate"))
+    );
+    store
+        .add_enrolment(venue, invitation(1, "north"))
+        .await
+        .unwrap();
+    let claim = |key: u8, device: &str, ms: i64| EnrolmentClaim {
+        token_hash: [1; 32],
+        public_key: [key; 32],
+        device_id: device.parse().unwrap(),
+        bearer_hash: [9; 32],
+        name: "n".into(),
+        model: "m".into(),
+        now: EpochMillis(NOW.0 + ms),
+    };
+    let EnrolOutcome::Enrolled(first) = store.enrol(venue, claim(1, "d1", 0)).await.unwrap() else {
+        panic!("the first key has the token");
+    };
+    let again = store.enrol(venue, claim(1, "d2", 599_999)).await;
+    assert_eq!(again, Ok(EnrolOutcome::Enrolled(first.clone())));
+    assert_eq!(
+        store.enrol(venue, claim(2, "d3", 1)).await,
+        Ok(EnrolOutcome::Taken)
+    );
+    assert_eq!(
+        store.enrol(venue, claim(1, "d2", 600_000)).await,
+        Ok(EnrolOutcome::Over)
+    );
+    let unknown = EnrolmentClaim {
+        token_hash: [2; 32],
+        ..claim(1, "d4", 0)
+    };
+    assert_eq!(store.enrol(venue, unknown).await, Ok(EnrolOutcome::Unknown));
+    assert_eq!(store.device(venue, &[9; 32]).await, Ok(Some(first)));
+    assert_eq!(store.device(VenueNumber(2), &[9; 32]).await, Ok(None));
+}
+
+pub async fn after_closing_nothing_is_taken(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let writes: Vec<_> = (0..32)
+        .map(|n| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.create_venue(new_venue(&format!("v{n}"))).await })
+        })
+        .collect();
+    store.close().await;
+    for write in writes {
+        // Taken whole or not at all.
+        assert!(matches!(
+            write.await.unwrap(),
+            Ok(_) | Err(StoreError::Closed)
+        ));
+    }
+    assert_eq!(store.probe().await, Err(StoreError::Closed));
+    assert_eq!(store.venues().await, Err(StoreError::Closed));
+}
