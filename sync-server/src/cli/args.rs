@@ -73,8 +73,17 @@ pub enum Command {
     Key(KeyCommand),
     /// Invites a device and prints the text of its enrolment QR, good for ten minutes.
     Enrol(Enrol),
+    /// Keeps a damaged database aside and reads its records out to a file.
+    Salvage(Salvage),
     /// Prints the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Salvage {
+    /// The file for the records, one JSON object a line; it must not be there yet.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

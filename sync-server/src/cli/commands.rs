@@ -1,6 +1,7 @@
 //! Commands that set things up, also beside a running server.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 use stile_core::ids::VenueId;
@@ -12,7 +13,7 @@ use stile_sync_server::server::Server;
 use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 
-use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, VenueAdd, VenueCommand};
+use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand};
 use super::{CliError, open};
 
 const DAY_S: i64 = 24 * 3600;
@@ -20,6 +21,32 @@ const DAY_S: i64 = 24 * 3600;
 /// Prints the OpenAPI document.
 pub fn openapi() -> Result<(), CliError> {
     print(http::openapi_text().trim_end())
+}
+
+/// Keeps a damaged database aside and reads its records out.
+pub fn salvage(place: &Place, command: &Salvage) -> Result<(), CliError> {
+    let file = File::create_new(&command.out).map_err(|source| CliError::System {
+        doing: "make the file for the records",
+        source,
+    })?;
+    let mut out = BufWriter::new(file);
+    let salvage = match Server::salvage(&place.data, &mut out) {
+        Ok(salvage) => salvage,
+        Err(error) => {
+            // Nothing was read, so the file that was just made holds nothing.
+            let _ = std::fs::remove_file(&command.out);
+            return Err(error.into());
+        }
+    };
+    print(&format!(
+        "{} records and {} quarantined ones were read out to {}; the damaged database is kept as {}",
+        salvage.records,
+        salvage.quarantined,
+        command.out.display(),
+        salvage.kept_aside.display()
+    ))?;
+    eprintln!("Put the last backup back before the server starts again.");
+    Ok(())
 }
 
 /// Runs a command on the server's folder.

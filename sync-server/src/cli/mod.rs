@@ -72,6 +72,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Serve(serve) => serve::run(&args.place, &serve),
         Command::Openapi => commands::openapi(),
+        Command::Salvage(command) => commands::salvage(&args.place, &command),
         Command::Venue(command) => commands::run(&args.place, commands::venue(command)),
         Command::Gate(command) => commands::run(&args.place, commands::gate(command)),
         Command::Key(command) => commands::run(&args.place, commands::key(command)),

@@ -13,7 +13,9 @@ use super::Server;
 use super::lists::KnownLists;
 use crate::clock::Clock;
 use crate::random::SystemRandom;
-use crate::store::sqlite::{DATABASE_FILE, DatabaseError, SqliteStore, look};
+use crate::store::sqlite::{
+    DATABASE_FILE, DatabaseError, Salvage, SalvageError, SqliteStore, look, salvage,
+};
 use crate::store::{Store, StoreError};
 use crate::vault::{MasterKeySource, SealError, Vault, VaultError};
 
@@ -49,6 +51,9 @@ pub enum OpenError {
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// Nothing could be salvaged.
+    #[error(transparent)]
+    Salvage(#[from] SalvageError),
     /// The master key.
     #[error(transparent)]
     MasterKey(#[from] VaultError),
@@ -110,6 +115,13 @@ impl Server {
             _folder: lock,
             ..server
         })
+    }
+
+    /// Keeps a damaged database aside and writes the records that can be read of it, one JSON
+    /// object a line. Needs no master key: records are not sealed. Blocks.
+    pub fn salvage(data_dir: &Path, out: &mut dyn io::Write) -> Result<Salvage, OpenError> {
+        let _lock = lock(data_dir)?.ok_or_else(|| OpenError::InUse(data_dir.to_owned()))?;
+        Ok(salvage(&data_dir.join(DATABASE_FILE), out)?)
     }
 
     /// A server on a store that is open, with a vault that fits it. For other engines, and for

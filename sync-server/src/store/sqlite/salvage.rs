@@ -65,7 +65,11 @@ pub fn salvage(path: &Path, out: &mut dyn Write) -> Result<Salvage, SalvageError
         quarantined = set_apart(&connection, out)?;
     }
     out.flush()?;
-    Ok(Salvage { kept_aside, records, quarantined })
+    Ok(Salvage {
+        kept_aside,
+        records,
+        quarantined,
+    })
 }
 
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
@@ -139,8 +143,14 @@ fn write(
     record: &[u8],
 ) -> io::Result<bool> {
     // A record that rotted in its own page is no JSON any more.
-    let Ok(record) = serde_json::from_slice::<&RawValue>(record) else { return Ok(false) };
-    let line = Line { received_at: EpochMillis(received_at), quarantined, record };
+    let Ok(record) = serde_json::from_slice::<&RawValue>(record) else {
+        return Ok(false);
+    };
+    let line = Line {
+        received_at: EpochMillis(received_at),
+        quarantined,
+        record,
+    };
     serde_json::to_writer(&mut *out, &line)?;
     out.write_all(b"\n")?;
     Ok(true)
