@@ -1,5 +1,5 @@
 //! The master key, and what is sealed under it: venues' private keys and secrets. The key comes
-//! from a file or the environment, lies outside the data, and is never written anywhere else.
+//! from a file or the environment, never lies in the database, and is written nowhere else.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

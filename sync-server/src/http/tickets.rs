@@ -138,9 +138,10 @@ pub async fn get(
     Ok(Json(app.server().ticket(&caller.venue, &ticket_id).await?))
 }
 
-/// Cancels a ticket, for good.
+/// Cancels a ticket.
 ///
-/// Gates hear of it with their next list. Cancelling it again changes nothing.
+/// Gates hear of it with their next list. Cancelling it again changes nothing; a later import
+/// restores it only if its line says a status.
 #[utoipa::path(
     post, path = "/v1/tickets/{ticket_id}/cancel", operation_id = "cancel_ticket", tag = "tickets",
     params(("ticket_id" = TicketId, Path, description = "The booking system's id.")),

@@ -139,7 +139,8 @@ fn choose(identity: &Identity, asked: Option<&GateId>) -> Result<GateId, Command
     found.cloned().ok_or_else(|| {
         let allowed: Vec<_> = ids().map(GateId::as_str).collect();
         CommandError::Usage(format!(
-            "this enrolment is for gate {}; nothing was saved: run it again with one of these",
+            "this enrolment is for gate {}; nothing was saved. The enrolment text is used up: \
+             make another one and run this with one of these gates",
             allowed.join(", ")
         ))
     })
