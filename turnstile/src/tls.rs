@@ -123,7 +123,9 @@ impl ServerCertVerifier for PinnedCa {
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+    use rcgen::{
+        BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd,
+    };
     use rustls::pki_types::PrivateKeyDer;
     use rustls::{ClientConnection, ServerConfig, ServerConnection};
 

@@ -58,7 +58,9 @@ fn write(data: &Path, out: Option<&Path>) -> Result<Exported, ExportError> {
     let finish = || {
         let file = match writer {
             Some(writer) => writer.into_inner().map_err(|error| error.into_error())?,
-            None => open(out)?.into_inner().map_err(|error| error.into_error())?,
+            None => open(out)?
+                .into_inner()
+                .map_err(|error| error.into_error())?,
         };
         // Carried away on a stick, perhaps, the moment this returns.
         out.map_or(Ok(()), |_| file.sync_all())
@@ -72,7 +74,11 @@ fn open(out: Option<&Path>) -> io::Result<BufWriter<File>> {
     let file = match out {
         Some(path) => {
             let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600).open(path)?
+            options
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(path)?
         }
         None => File::from(io::stdout().as_fd().try_clone_to_owned()?),
     };

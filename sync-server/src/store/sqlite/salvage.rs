@@ -87,11 +87,14 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
+/// Venue, position, time received, record.
+type Readable = (i64, i64, i64, Vec<u8>);
+
 /// Record by record from the last good one on: a damaged page must not hide those behind it.
 fn accepted(connection: &Connection, out: &mut dyn Write) -> io::Result<u64> {
     let (mut venue, mut position, mut gap, mut count) = (0_i64, 0_i64, 0, 0);
     while gap < LONGEST_GAP {
-        let next = || -> rusqlite::Result<Option<(i64, i64, i64, Vec<u8>)>> {
+        let next = || -> rusqlite::Result<Option<Readable>> {
             connection
                 .prepare_cached(
                     "SELECT venue, position, received_at, record FROM records
