@@ -76,6 +76,11 @@ impl Api {
         })
     }
 
+    /// The HTTP client, for requests that this type has no method for.
+    pub fn http(&self) -> &Client {
+        &self.http
+    }
+
     fn request(&self, method: reqwest::Method, path: &str) -> RequestBuilder {
         self.http
             .request(method, format!("{}{path}", self.url))

@@ -5,6 +5,7 @@
 pub mod api;
 pub mod booking;
 pub mod comparison;
+pub mod device;
 pub mod disk;
 pub mod gate;
 pub mod journal;

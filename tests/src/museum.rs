@@ -165,6 +165,26 @@ impl Museum {
         Ok(self.api.invite(plan.id, &self.network.url())?.text)
     }
 
+    /// Waits until each of these gates holds a list with everything that was changed before. Marks
+    /// that by one more change, a note on the night session: a list that the server signs after
+    /// this moment has all that came before it.
+    pub fn wait_for_changes(&self, gates: &[&Gate], timetable: &Timetable) -> Result<()> {
+        let moment = Timestamp::now().as_millisecond();
+        let mut night = timetable.night.clone();
+        night.note = format!("changed at {moment}");
+        self.api.put_session(&night)?;
+        let today = timetable.day.to_string();
+        for gate in gates {
+            let what = format!("{} has the changed list", gate.name());
+            wait_until(&what, LIST_TIME, || {
+                let status = gate.status()?;
+                let mut lists = status.lists.iter().filter(|list| list.service_day == today);
+                Ok(lists.any(|list| list.issued_at.0 > moment))
+            })?;
+        }
+        Ok(())
+    }
+
     /// Enrols a gate, starts it, and waits until it holds today's list.
     pub fn open_gate(&self, plan: Plan, timetable: &Timetable) -> Result<Gate> {
         let mut gate = self.enrol(plan)?;
@@ -191,28 +211,6 @@ pub fn wait_for_today(gate: &Gate, timetable: &Timetable) -> Result<u64> {
         Ok(tickets.is_some())
     })?;
     tickets.context("a gate that holds today's list")
-}
-
-/// Waits until each of these gates holds a list of today that was signed after a moment, which
-/// the server signs once what was changed before is in it.
-pub fn wait_for_lists_since(
-    gates: &[&Gate],
-    timetable: &Timetable,
-    moment: Timestamp,
-) -> Result<()> {
-    let today = timetable.day.to_string();
-    for gate in gates {
-        wait_until(
-            &format!("{} has the changed list", gate.name()),
-            LIST_TIME,
-            || {
-                let status = gate.status()?;
-                let mut lists = status.lists.iter().filter(|list| list.service_day == today);
-                Ok(lists.any(|list| list.issued_at.0 > moment.as_millisecond()))
-            },
-        )?;
-    }
-    Ok(())
 }
 
 /// Waits until gates have nothing left to send.

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Result;
+use data_encoding::BASE64;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -17,7 +18,7 @@ use hyper::header::{
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use stile_core::protocol::{Filed, RecordsAnswer};
+use stile_core::protocol::{Code, Filed, Problem, RecordsAnswer, SignedBatch};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -40,6 +41,8 @@ pub enum Fault {
     OtherIds,
     /// The answer names every second record only.
     HalfIds,
+    /// The server refuses what was sent: this status with a problem document of its kind.
+    Refused(u16),
 }
 
 impl Fault {
@@ -72,8 +75,8 @@ pub struct Uploads {
     pub quarantined: u64,
 }
 
-/// Decides what happens to a request for a path.
-type Plan = Box<dyn FnMut(&str) -> Option<Fault> + Send>;
+/// Decides what happens to a request, by its path and body.
+type Plan = Box<dyn FnMut(&str, &[u8]) -> Option<Fault> + Send>;
 
 /// The path that records go to.
 pub const RECORDS: &str = "/v1/gate/records";
@@ -100,7 +103,7 @@ impl Network {
         let state = Arc::new(Mutex::new(State {
             server,
             is_cut: false,
-            plan: Box::new(|_| None),
+            plan: Box::new(|_, _| None),
             uploads: Uploads::default(),
             faults: 0,
         }));
@@ -148,18 +151,28 @@ impl Network {
     pub fn mend(&self) {
         let mut state = self.state();
         state.is_cut = false;
-        state.plan = Box::new(|_| None);
+        state.plan = Box::new(|_, _| None);
     }
 
     /// Does these to the next uploads of records, one each, and then nothing more.
     pub fn on_uploads(&self, faults: &[Fault]) {
         let mut faults: VecDeque<_> = faults.iter().copied().collect();
-        self.plan(move |path| (path == RECORDS).then(|| faults.pop_front()).flatten());
+        self.plan(move |path, _| (path == RECORDS).then(|| faults.pop_front()).flatten());
     }
 
     /// Asks for each request what to do to it.
-    pub fn plan(&self, plan: impl FnMut(&str) -> Option<Fault> + Send + 'static) {
+    pub fn plan(&self, plan: impl FnMut(&str, &[u8]) -> Option<Fault> + Send + 'static) {
         self.state().plan = Box::new(plan);
+    }
+
+    /// Refuses each upload that holds a text, with a status and a problem document of ours.
+    pub fn refuse_uploads_with(&self, text: &str, status: u16) {
+        let text = text.to_owned();
+        self.plan(move |path, body| {
+            let holds =
+                path == RECORDS && batch_of(body).is_some_and(|batch| batch.contains(&text));
+            holds.then_some(Fault::Refused(status))
+        });
     }
 
     /// What the server has said of records so far.
@@ -241,17 +254,17 @@ async fn pass_on(
     request: Request<Incoming>,
 ) -> Result<Answer, Broken> {
     let path = request.uri().path().to_owned();
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(|_| Broken)?.to_bytes();
     let (fault, server) = {
         let mut state = lock(state);
         if state.is_cut {
             return Err(Broken);
         }
-        let fault = (state.plan)(&path);
+        let fault = (state.plan)(&path, &body);
         state.faults += u64::from(fault.is_some());
         (fault, state.server)
     };
-    let (head, body) = request.into_parts();
-    let body = body.collect().await.map_err(|_| Broken)?.to_bytes();
     let target = head
         .uri
         .path_and_query()
@@ -283,6 +296,7 @@ async fn pass_on(
     match fault {
         Some(Fault::LoseRequest) => return Err(Broken),
         Some(Fault::Page(status)) => return Ok(page(status)),
+        Some(Fault::Refused(status)) => return Ok(refused(status)),
         Some(Fault::LoseAnswer) => {
             send().await?;
             return Err(Broken);
@@ -335,6 +349,28 @@ fn page(status: u16) -> Answer {
     let kind = hyper::header::HeaderValue::from_static("text/html");
     answer.headers_mut().insert(CONTENT_TYPE, kind);
     answer
+}
+
+/// What a server of ours says to a request that it will not have.
+fn refused(status: u16) -> Answer {
+    let code = match status {
+        400 => Code::InvalidBody,
+        413 => Code::TooLarge,
+        _ => Code::Unprocessable,
+    };
+    let problem = Problem::new(code, "refused on the way, for a test");
+    let body = serde_json::to_vec(&problem).unwrap_or_default();
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    let kind = hyper::header::HeaderValue::from_static("application/problem+json");
+    answer.headers_mut().insert(CONTENT_TYPE, kind);
+    answer
+}
+
+/// The text of the batch in an upload's body.
+fn batch_of(body: &[u8]) -> Option<String> {
+    let SignedBatch(signed) = serde_json::from_slice(body).ok()?;
+    String::from_utf8(BASE64.decode(signed.payload.as_bytes()).ok()?).ok()
 }
 
 /// The answer to a batch, changed; anything else as it is.

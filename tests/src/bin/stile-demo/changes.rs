@@ -4,7 +4,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use stile_core::codes::Format;
 use stile_core::policy::{Isolation, Policy};
@@ -13,7 +12,7 @@ use stile_core::record::Answer;
 use stile_core::ticket::CancelCause;
 use stile_tests::booking::Order;
 use stile_tests::gate::GATE;
-use stile_tests::museum::{wait_for_lists_since, wait_until_drained};
+use stile_tests::museum::wait_until_drained;
 use stile_tests::programs::program;
 
 use crate::stage::{At, Stage, Visit, name_of};
@@ -61,7 +60,6 @@ pub fn during_the_day(stage: &mut Stage<'_>) -> Result<()> {
     ];
     let api = &stage.museum.api;
     let before = api.policy()?;
-    let changed = Timestamp::now();
     api.cancel(&cancelled.ticket_id, CancelCause::Operator)?;
     let mut line = line_of(passed_on);
     line["phone"] = json!("13800000000".replace("0000", &other_digits(&passed_on.phone)));
@@ -73,7 +71,9 @@ pub fn during_the_day(stage: &mut Stage<'_>) -> Result<()> {
     );
     api.put_policy(&with_strict_turnstiles(&before))?;
     let asked = Instant::now();
-    wait_for_lists_since(&both(stage), &stage.day.timetable, changed)?;
+    stage
+        .museum
+        .wait_for_changes(&both(stage), &stage.day.timetable)?;
     stage.paper.detail(&format!(
         "both gates have the changed list after {:.1} s; they ask every five seconds",
         asked.elapsed().as_secs_f64()
@@ -134,15 +134,15 @@ pub fn line_cut(stage: &mut Stage<'_>) -> Result<()> {
     let before = stage.museum.api.policy()?;
     spare(stage)?;
     stage.museum.network.mend();
-    let changed = Timestamp::now();
     stage
         .museum
         .api
         .put_policy(&with_lenient_turnstiles(&before))?;
     stage.spare.start()?;
-    wait_for_lists_since(&both(stage), &stage.day.timetable, changed)?;
-    wait_for_lists_since(&[&stage.spare], &stage.day.timetable, changed)?;
     let gates = [&stage.gates[0], &stage.gates[1], &stage.spare];
+    stage
+        .museum
+        .wait_for_changes(&gates, &stage.day.timetable)?;
     wait_until_drained(&gates)?;
     stage.spare.stop()?;
     stage

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use jiff::Timestamp;
 use stile_core::protocol::RecordStanding;
 use stile_core::reason::Reason;
 use stile_core::record::Answer;
@@ -11,6 +12,7 @@ use stile_tests::api::Stream;
 use stile_tests::comparison::Comparison;
 use stile_tests::gate::{Gate, Said};
 use stile_tests::journal;
+use stile_tests::museum::ENTRANCE;
 
 use crate::outage::Offline;
 use crate::paper::{Ink, padded};
@@ -65,7 +67,7 @@ pub fn close(stage: &mut Stage<'_>, offline: &Offline, started: Instant) -> Resu
     stage.paper.heading("Closing table");
     table(stage, &said, &check_ins, &log, conflicts);
     figures(stage, offline);
-    not_shown(stage);
+    not_shown(stage)?;
     stage.paper.detail(&format!(
         "{} records in the gates' journals, {} in the pulled log, compared byte by byte; the demo \
          took {} s",
@@ -82,30 +84,39 @@ pub fn close(stage: &mut Stage<'_>, offline: &Offline, started: Instant) -> Resu
     Ok(found.is_whole())
 }
 
-/// Prints the conflicts; there must be one.
+/// Prints the conflicts; there must be one, which the entrance has won.
 fn conflicts(stage: &Stage<'_>) -> Result<usize> {
     let conflicts = stage.museum.api.conflicts()?.conflicts;
-    ensure!(
-        conflicts.len() == 1,
-        "{} conflicts, and one ticket was admitted twice",
-        conflicts.len()
-    );
-    for conflict in &conflicts {
-        stage.paper.detail(&format!(
-            "GET /v1/conflicts: 1; ticket {}",
-            conflict.ticket_id
-        ));
-        for admission in &conflict.admissions {
-            let standing = match admission.standing {
-                RecordStanding::Winner => "first",
-                RecordStanding::Loser => "one too many",
-            };
-            stage.paper.detail(&format!(
-                "    {} at {}: {standing}",
-                admission.at.0, admission.gate_id
-            ));
-        }
+    let [conflict] = conflicts.as_slice() else {
+        bail!(
+            "{} conflicts, and one ticket was admitted twice",
+            conflicts.len()
+        );
+    };
+    stage.paper.detail(&format!(
+        "GET /v1/conflicts: 1; ticket {}:",
+        conflict.ticket_id
+    ));
+    let mut winner = None;
+    for admission in &conflict.admissions {
+        let zone = &stage.day.timetable.zone;
+        let at = zone.to_datetime(Timestamp::from_millisecond(admission.at.0)?);
+        let standing = match admission.standing {
+            RecordStanding::Winner => {
+                winner = Some(admission.gate_id.as_str());
+                "fitted"
+            }
+            RecordStanding::Loser => "one too many",
+        };
+        let at = at.strftime("%H:%M:%S%.3f");
+        stage
+            .paper
+            .detail(&format!("    {at} at {}: {standing}", admission.gate_id));
     }
+    ensure!(
+        winner == Some(ENTRANCE.id),
+        "the conflict was won by {winner:?}"
+    );
     Ok(conflicts.len())
 }
 
@@ -184,7 +195,7 @@ fn figures(stage: &Stage<'_>, offline: &Offline) {
         let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
         println!(
             "  {}p50 {:>7.2} ms   p99 {:>7.2} ms   ({} samples)",
-            padded(what, 46),
+            padded(what, 52),
             ms(at(50)),
             ms(at(99)),
             samples.len()
@@ -204,18 +215,23 @@ fn figures(stage: &Stage<'_>, offline: &Offline) {
     println!();
 }
 
-fn not_shown(stage: &Stage<'_>) {
-    let shown = Reason::ALL
-        .iter()
-        .filter(|reason| stage.shown.contains(&reason.name()))
-        .count();
+/// Each reason was shown, or it is said why not.
+fn not_shown(stage: &Stage<'_>) -> Result<()> {
+    let shown = |reason: Reason| stage.shown.contains(&reason.name());
+    let all = Reason::ALL.iter();
+    let count = all.clone().filter(|reason| shown(**reason)).count();
     stage.paper.detail(&format!(
-        "{shown} of {} reasons were shown. Not these:",
+        "{count} of {} reasons were shown. Not these:",
         Reason::ALL.len()
     ));
-    for (reason, why) in NOT_SHOWN {
+    for reason in all.filter(|reason| !shown(**reason)) {
+        let why = NOT_SHOWN.iter().find(|(not_shown, _)| not_shown == reason);
+        let Some((_, why)) = why else {
+            bail!("{reason} was to be shown and was not");
+        };
         stage
             .paper
             .detail(&format!("    {}  {why}", padded(reason.name(), 20)));
     }
+    Ok(())
 }

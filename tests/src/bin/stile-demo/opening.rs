@@ -211,7 +211,7 @@ fn enrol(paper: &Paper, museum: &Museum, day: &BookingDay, plan: Plan) -> Result
 /// Enrols a turnstile over a line that breaks before its list comes.
 fn enrol_spare(paper: &Paper, museum: &Museum) -> Result<Gate> {
     let text = invitation(museum, SPARE)?;
-    let lists = |path: &str| {
+    let lists = |path: &str, _: &[u8]| {
         path.starts_with("/v1/gate/lists")
             .then_some(Fault::LoseRequest)
     };

@@ -6,7 +6,7 @@ use stile_core::codes::Format;
 use stile_core::reason::Reason;
 use stile_core::time::EpochSeconds;
 use stile_tests::api::Api;
-use stile_tests::booking::Order;
+use stile_tests::booking::{Kind, Order, Timetable};
 use stile_tests::museum::{TIME_ZONE, now};
 use stile_tests::visitor::{App, with_later_expiry, with_one_character_changed};
 
@@ -121,89 +121,79 @@ fn sister_code(stage: &Stage<'_>) -> Result<String> {
         .context("the server gave no code")
 }
 
+/// A kind of ticket, and how the turnstile must answer it.
+struct Case(&'static str, Format, Reason, fn(&Timetable, &Order) -> bool);
+
+/// In the order of the rules.
+const CASES: [Case; 12] = [
+    Case(
+        "for next week, whose list is not here yet",
+        Format::G2,
+        Reason::NotListed,
+        |times, ticket| ticket.session_id == times.next_week.session_id,
+    ),
+    Case("reported stolen", Format::V1, Reason::Blocked, |_, _| true),
+    Case("paid back", Format::G2, Reason::Cancelled, |_, ticket| {
+        ticket.kind.cancel_cause() == "refunded"
+    }),
+    Case(
+        "for a guided tour that was called off",
+        Format::G3,
+        Reason::Cancelled,
+        |times, ticket| {
+            ticket.session_id == times.called_off.session_id && ticket.kind == Kind::Plain
+        },
+    ),
+    Case("not paid yet", Format::G2, Reason::NotConfirmed, |_, _| {
+        true
+    }),
+    Case(
+        "yesterday's ticket",
+        Format::V1,
+        Reason::WrongDay,
+        |times, ticket| ticket.session_id == times.day_before.session_id,
+    ),
+    Case(
+        "tomorrow's ticket",
+        Format::G3,
+        Reason::WrongDay,
+        |times, ticket| ticket.session_id == times.day_after.session_id,
+    ),
+    Case(
+        "for the special exhibition, where it is not",
+        Format::G2,
+        Reason::WrongGate,
+        |_, _| true,
+    ),
+    Case("for a later slot", Format::V1, Reason::TooEarly, |_, _| {
+        true
+    }),
+    Case(
+        "for an earlier slot",
+        Format::G2,
+        Reason::TooLate,
+        |_, _| true,
+    ),
+    Case(
+        "to be looked at, where nobody stands",
+        Format::G3,
+        Reason::SeeStaff,
+        |_, _| true,
+    ),
+    Case(
+        "the same, an opaque code",
+        Format::Opaque,
+        Reason::SeeStaff,
+        |_, ticket| ticket.code.is_some(),
+    ),
+];
+
 /// What the booking file says of tickets.
 fn tickets(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
     let times = &stage.day.timetable;
-    let of = |session: &stile_tests::booking::Slot| {
-        let id = session.session_id.clone();
-        move |ticket: &Order| ticket.session_id == id
-    };
-    let cases: [(&str, Format, Reason, Box<dyn Fn(&Order) -> bool>); 12] = [
-        (
-            "a ticket for next week, whose list is not here yet",
-            Format::G2,
-            Reason::NotListed,
-            Box::new(of(&times.next_week)),
-        ),
-        (
-            "reported stolen",
-            Format::V1,
-            Reason::Blocked,
-            Box::new(|_| true),
-        ),
-        (
-            "paid back",
-            Format::G2,
-            Reason::Cancelled,
-            Box::new(|ticket| ticket.kind.cancel_cause() == "refunded"),
-        ),
-        (
-            "for a guided tour that was called off",
-            Format::G3,
-            Reason::Cancelled,
-            Box::new(of(&times.called_off)),
-        ),
-        (
-            "not paid yet",
-            Format::G2,
-            Reason::NotConfirmed,
-            Box::new(|_| true),
-        ),
-        (
-            "yesterday's ticket",
-            Format::V1,
-            Reason::WrongDay,
-            Box::new(of(&times.day_before)),
-        ),
-        (
-            "tomorrow's ticket",
-            Format::G3,
-            Reason::WrongDay,
-            Box::new(of(&times.day_after)),
-        ),
-        (
-            "for the special exhibition, at a gate that does not lead there",
-            Format::G2,
-            Reason::WrongGate,
-            Box::new(|_| true),
-        ),
-        (
-            "for a later slot",
-            Format::V1,
-            Reason::TooEarly,
-            Box::new(|_| true),
-        ),
-        (
-            "for an earlier slot",
-            Format::G2,
-            Reason::TooLate,
-            Box::new(|_| true),
-        ),
-        (
-            "a concession to be checked, where nobody stands",
-            Format::G3,
-            Reason::SeeStaff,
-            Box::new(|_| true),
-        ),
-        (
-            "the same with the booking system's own code",
-            Format::Opaque,
-            Reason::SeeStaff,
-            Box::new(crate::visitors::has_code),
-        ),
-    ];
     let mut visits = Vec::new();
-    for (who, format, reason, fits) in cases {
+    for Case(who, format, reason, fits) in CASES {
+        let fits = |ticket: &Order| fits(times, ticket);
         let ticket = stage.ticket_that(At::Turnstile, Some(reason), who, fits)?;
         visits.push(stage.visit(who, ticket, format, At::Turnstile, reason.name())?);
     }
