@@ -66,7 +66,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Exists`].
     async fn keep_vault_check(&self, sealed: &[u8]) -> Result<()>;
 
-    /// Commits something small, and so finds out whether storing works now.
+    /// Finds out whether storing works now, by committing something small, and whether there is
+    /// room for more.
     async fn probe(&self) -> Result<()>;
 
     /// Finishes what was handed over, then refuses everything with [`StoreError::Closed`].

@@ -79,7 +79,9 @@ impl Store for SqliteStore {
     }
 
     async fn probe(&self) -> Result<()> {
-        self.writer.write(venues::probe).await
+        self.writer.write(venues::probe).await?;
+        let path = self.readers.path().to_owned();
+        blocking(move || open::check_room(&path)).await
     }
 
     async fn close(&self) {

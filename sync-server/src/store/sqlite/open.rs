@@ -34,6 +34,10 @@ const WRITER_CACHE_KIB: i64 = 64 * 1024;
 /// would keep the gates waiting. Damage found later is an error then.
 const CHECKED_AT_START_BYTES: u64 = 256 * 1024 * 1024;
 
+/// Room that a disk must have for a store to be ready, in bytes: the largest batch with all that it
+/// touches, and time for somebody to make more.
+const ROOM_BYTES: u64 = 8 * 1024 * 1024;
+
 /// Statements kept prepared per connection; more than there are.
 const PREPARED: usize = 128;
 
@@ -108,6 +112,15 @@ pub struct Existing {
 
 /// Looks at a database without changing it; `None` if there is none yet.
 pub fn look(path: &Path) -> Result<Option<Existing>, DatabaseError> {
+    look_up_to(path, CHECKED_AT_START_BYTES)
+}
+
+/// The same, with every page checked however many there are.
+pub(super) fn look_through(path: &Path) -> Result<Option<Existing>, DatabaseError> {
+    look_up_to(path, u64::MAX)
+}
+
+fn look_up_to(path: &Path, checked_bytes: u64) -> Result<Option<Existing>, DatabaseError> {
     let size = match std::fs::metadata(path) {
         Ok(file) => file.len(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -121,7 +134,7 @@ pub fn look(path: &Path) -> Result<Option<Existing>, DatabaseError> {
     };
     let of = |error: rusqlite::Error| DatabaseError::of(path, error);
     let connection = read_only(path).map_err(of)?;
-    if size <= CHECKED_AT_START_BYTES {
+    if size <= checked_bytes {
         let found: String = connection
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
             .map_err(of)?;
@@ -227,4 +240,17 @@ pub(super) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(PREPARED);
     Ok(connection)
+}
+
+/// Whether there is room for what comes next. A commit alone does not tell: a small one fits into
+/// what is left of the write-ahead log.
+pub(super) fn check_room(path: &Path) -> Result<(), StoreError> {
+    let disk = rustix::fs::statvfs(path)
+        .map_err(|error| StoreError::Unavailable(format!("the disk: {error}")))?;
+    let room = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if room < ROOM_BYTES {
+        Err(StoreError::Full)
+    } else {
+        Ok(())
+    }
 }

@@ -1,6 +1,6 @@
 //! The connections that read, each from one moment at a time, on blocking threads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -32,6 +32,11 @@ impl Readers {
             reads: Semaphore::new(READERS),
             lists: Arc::new(Semaphore::new(LISTS)),
         }
+    }
+
+    /// The file that is read.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Runs a read that sees one moment.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use stile_core::time::EpochMillis;
 
-use super::open::{DatabaseError, look, read_only};
+use super::open::{DatabaseError, look_through, read_only};
 
 /// Positions that are tried behind one that cannot be read before the rest is given up: some
 /// hundred damaged pages.
@@ -52,7 +52,7 @@ struct Line<'a> {
 /// Moves a damaged database aside and writes the records that can be read of it, one JSON object
 /// a line. A healthy database is left as it is.
 pub fn salvage(path: &Path, out: &mut dyn Write) -> Result<Salvage, SalvageError> {
-    match look(path) {
+    match look_through(path) {
         Err(DatabaseError::Damaged { .. }) => {}
         Ok(_) => return Err(SalvageError::NotDamaged(path.to_owned())),
         Err(other) => return Err(SalvageError::Database(other)),
