@@ -16,7 +16,7 @@ pub struct Limits {
     /// base64.
     pub batch_bytes: usize,
     /// Bytes of a ticket file, decompressed. A file as such may be of any size, since it is read
-    /// line by line; this is what one that was sent compressed may grow to, and is 20 times a
+    /// line by line; this is what one that was sent compressed may grow to, and is ten times a
     /// million tickets.
     pub compressed_import_bytes: usize,
     /// How long a client may take to send the head of a request, and how long a connection may
@@ -52,7 +52,7 @@ impl Default for Limits {
         Self {
             json_bytes: MIB,
             batch_bytes: 3 * MIB,
-            compressed_import_bytes: 4096 * MIB,
+            compressed_import_bytes: 2048 * MIB,
             header_time: Duration::from_secs(30),
             idle_time: Duration::from_secs(30),
             body_time: Duration::from_secs(120),

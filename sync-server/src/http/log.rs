@@ -16,15 +16,15 @@ pub async fn log(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let trace = trace_id(request.headers()).unwrap_or_default().to_owned();
+    let trace = trace_id(request.headers()).map(str::to_owned);
     let span = info_span!("request", trace);
     let response = next.run(request).instrument(span).await;
     let code = response.extensions().get::<RefusedWith>();
     info!(
         %method,
-        route = route.as_ref().map_or("", MatchedPath::as_str),
+        route = route.as_ref().map(MatchedPath::as_str),
         status = response.status().as_u16(),
-        code = code.map_or("", |RefusedWith(code)| code.name()),
+        code = code.map(|RefusedWith(code)| code.name()),
         ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         trace,
         "answered"

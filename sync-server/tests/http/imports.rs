@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::io::Write;
+use std::time::Duration;
 
 use futures_util::stream;
 use reqwest::{Body, StatusCode};
@@ -14,6 +15,13 @@ use crate::site::{Site, csv, read, refusal};
 
 fn ids(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|n| format!("T{n}"))
+}
+
+/// Waits for something that an upload in the background does.
+async fn until_there(site: &Site, id: &str) {
+    while !has_ticket(site, id).await {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 async fn has_ticket(site: &Site, id: &str) -> bool {
@@ -166,9 +174,7 @@ async fn an_upload_cut_off_leaves_what_went_in_and_is_simply_sent_again() {
         .send()
         .await;
     assert!(cut.is_err() || !cut.unwrap().status().is_success());
-    while !has_ticket(&site, "T9999").await {
-        tokio::task::yield_now().await;
-    }
+    until_there(&site, "T9999").await;
     assert!(!has_ticket(&site, "T30000").await);
     site.put_tickets(ids(40_000)).await;
     for id in ["T0", "T9999", "T30000", "T39999"] {
@@ -188,9 +194,7 @@ async fn tickets_go_in_while_their_file_is_still_being_sent() {
     let import = tokio::spawn(import);
     // Enough that what is buffered on the way is pushed through.
     send.send(Ok(csv(ids(20_000)))).await.unwrap();
-    while !has_ticket(&site, "T999").await {
-        tokio::task::yield_now().await;
-    }
+    until_there(&site, "T999").await;
     send.send(Ok("last,O,now\n".to_owned())).await.unwrap();
     drop(send);
     let report: Value = read(import.await.unwrap().unwrap()).await;
@@ -225,7 +229,7 @@ async fn a_file_may_come_compressed_within_bounds() {
         assert_eq!(report["accepted"], 3000, "{encoding}");
     }
 
-    let bomb = vec![b'\n'; 100_000_000];
+    let bomb = vec![b'\n'; 10_000_000];
     let bombs = [
         ("gzip", compressed(&bomb)),
         ("zstd", zstd::encode_all(&bomb[..], 3).unwrap()),
@@ -243,7 +247,7 @@ async fn a_file_may_come_compressed_within_bounds() {
     let (status, code, _) = refusal(send("gzip", cut).await.unwrap()).await;
     assert_eq!((status, &*code), (StatusCode::BAD_REQUEST, "invalid_file"));
     // The same number of bytes as such is no bomb.
-    let plain = csv(ids(1)) + &"\n".repeat(3_000_000);
+    let plain = csv(ids(1)) + &"\n".repeat(2_000_000);
     let report: Value = read(site.import("text/csv", plain).send().await.unwrap()).await;
     assert_eq!(report["accepted"], 1);
 }
@@ -262,9 +266,7 @@ async fn more_files_at_a_time_than_there_are_turns_are_put_off() {
     });
     let first = tokio::spawn(site.import("text/csv", Body::wrap_stream(parts)).send());
     send.send(Ok(csv(ids(20_000)))).await.unwrap();
-    while !has_ticket(&site, "T0").await {
-        tokio::task::yield_now().await;
-    }
+    until_there(&site, "T0").await;
     let response = site.import("text/csv", csv(ids(1))).send().await.unwrap();
     assert!(response.headers().contains_key("retry-after"));
     let (status, code, _) = refusal(response).await;
