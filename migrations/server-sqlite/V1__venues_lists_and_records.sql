@@ -194,17 +194,17 @@ CREATE UNIQUE INDEX devices_by_bearer ON devices (venue, bearer_hash);
 
 -- The accepted records as the devices wrote them, in the order in which they were accepted, which
 -- is the order of the commits: one writer gives the positions.
+--   place     venue * 2^47 + position, position from 1: the primary key (venue, position) in the
+--             one integer that SQLite clusters by, so that records lie close and cost one write.
 --   check_in  Whether it admitted a ticket at an `in` gate.
 --   standing  Of a check-in: winner or loser among the entries of its ticket and checkpoint.
 CREATE TABLE records (
-    venue       INTEGER NOT NULL,
-    position    INTEGER NOT NULL,
+    place       INTEGER PRIMARY KEY,
     received_at INTEGER NOT NULL,
     check_in    INTEGER NOT NULL,
     standing    TEXT,
-    record      BLOB    NOT NULL,
-    PRIMARY KEY (venue, position)
-) STRICT, WITHOUT ROWID;
+    record      BLOB    NOT NULL
+) STRICT;
 
 -- The highest position that a venue's log has given. Apart from the records, so that it outlives
 -- those that retention takes away.
@@ -214,13 +214,13 @@ CREATE TABLE positions (
 ) STRICT;
 
 -- Every record id that is taken, with SHA-256 of the record's bytes: a repeated upload is known
--- by it. `position` is null while the record is quarantined. Ids are UUIDv7, so new ones lie
--- close together.
+-- by it. `place` is null while the record is quarantined. Ids are UUIDv7, so new ones lie close
+-- together.
 CREATE TABLE record_ids (
-    venue    INTEGER NOT NULL,
-    id       BLOB    NOT NULL,
-    hash     BLOB    NOT NULL,
-    position INTEGER,
+    venue INTEGER NOT NULL,
+    id    BLOB    NOT NULL,
+    hash  BLOB    NOT NULL,
+    place INTEGER,
     PRIMARY KEY (venue, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -243,17 +243,17 @@ CREATE TABLE log_ranges (
     PRIMARY KEY (venue, device_id, log_id, first)
 ) STRICT, WITHOUT ROWID;
 
--- Accepted records that moved people of a ticket past a checkpoint: what the fold goes over. What
--- the fold needs beyond these columns stands in the record.
+-- Accepted records that moved people of a ticket past a checkpoint on a day: what the fold goes
+-- over. What the fold needs beyond these columns stands in the record.
+--   turn  Counts a ticket's movements there, from 0: whoever finds turn 0 free is the first.
 CREATE TABLE movements (
     venue       INTEGER NOT NULL,
     number      INTEGER NOT NULL,
     service_day TEXT    NOT NULL,
     checkpoint  TEXT    NOT NULL,
-    position    INTEGER NOT NULL,
-    way         TEXT    NOT NULL CHECK (way IN ('entry', 'exit')),
-    persons     INTEGER NOT NULL,
-    PRIMARY KEY (venue, number, service_day, checkpoint, position)
+    turn        INTEGER NOT NULL,
+    place       INTEGER NOT NULL,
+    PRIMARY KEY (venue, number, service_day, checkpoint, turn)
 ) STRICT, WITHOUT ROWID;
 
 -- Tickets that were admitted, at a checkpoint, for more persons than they have. `cleared_at` is

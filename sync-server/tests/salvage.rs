@@ -32,8 +32,8 @@ fn folder(records: i64) -> tempfile::TempDir {
     database.execute_batch("BEGIN").unwrap();
     for position in 1..=records {
         let record = format!(r#"{{"sequence":{position},"note":"{}"}}"#, "x".repeat(300));
-        let sql = "INSERT INTO records (venue, position, received_at, check_in, record)
-                   VALUES (1, ?1, 1790816400000, 0, ?2)";
+        let sql = "INSERT INTO records (place, received_at, check_in, record)
+                   VALUES ((1 << 47) + ?1, 1790816400000, 0, ?2)";
         database
             .execute(sql, rusqlite::params![position, record.as_bytes()])
             .unwrap();

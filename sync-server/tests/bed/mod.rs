@@ -1,7 +1,7 @@
 //! A server with a venue, and devices that file records: what tests of the server stand on.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
+// Each test program uses a part of it, and helpers of tests may fail loudly as tests may.
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,9 @@
 //! What every engine behind the store must do alike. Each test is a function over something that
 //! makes empty stores; an engine joins by one line at the end of this file.
 
+// Helpers of tests may fail loudly as tests may.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 #[path = "../bed/mod.rs"]
 mod bed;
 mod conflicts;

@@ -1,6 +1,6 @@
 //! Files a device's batch: what becomes of each record, in one transaction.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use rusqlite::Connection;
 use stile_core::admissions::Way;
@@ -10,17 +10,15 @@ use stile_core::time::EpochMillis;
 
 use super::logs::{self, OpenLog};
 use super::quarantine;
-use super::records::{self, Acceptance};
-use super::standings::{self, Place};
-use crate::store::{
-    FilingBatch, FilingMovement, FilingOutcome, FilingRecord, FilingResult, Result,
-};
+use super::records::{self, Acceptance, Ids};
+use super::standings::{self, Movements, Place};
+use crate::store::{FilingBatch, FilingOutcome, FilingRecord, FilingResult, Result};
 
 /// What became of a record, before the standings are settled.
 enum Filed {
-    /// Accepted; the position of a check-in.
+    /// Accepted; the place of a check-in.
     Accepted(Option<i64>),
-    /// Replayed; its position.
+    /// Replayed; its place.
     Replayed(i64),
     Quarantined(QuarantineCause),
 }
@@ -41,9 +39,11 @@ struct Filing<'c> {
     batch: &'c FilingBatch,
     now: EpochMillis,
     acceptance: Acceptance<'c>,
+    ids: Ids<'c>,
+    movements: Movements<'c>,
     logs: Vec<OpenLog>,
-    /// Where movements were added, with the persons that the ticket admits.
-    moved: HashMap<Place, u8>,
+    /// Where entries may not all fit.
+    unsettled: HashSet<Place>,
 }
 
 pub(super) fn file(
@@ -58,8 +58,10 @@ pub(super) fn file(
         batch,
         now,
         acceptance: Acceptance::begin(connection, venue)?,
+        ids: Ids::new(connection, venue)?,
+        movements: Movements::new(connection, venue)?,
         logs: open_logs(connection, venue, batch)?,
-        moved: HashMap::with_capacity(batch.records.len()),
+        unsettled: HashSet::new(),
     };
     let filed = batch
         .records
@@ -107,16 +109,8 @@ impl Filing<'_> {
         }
         let filed = match self.ticket(record)? {
             Ticket::Unknown => self.wait_for_ticket(record)?,
-            Ticket::Known(place, admits) => {
-                let filed = self.accept(record)?;
-                if let (Filed::Accepted(_), Some(movement)) = (&filed, &record.movement) {
-                    let position = self.acceptance.last();
-                    standings::add(self.connection, self.venue, &place, position, movement)?;
-                    self.moved.insert(place, admits);
-                }
-                filed
-            }
-            Ticket::None => self.accept(record)?,
+            Ticket::None => self.accept(record, None)?,
+            Ticket::Known(at, admits) => self.accept(record, Some((at, admits)))?,
         };
         self.log(record.log_id).have.add(record.sequence);
         Ok(filed)
@@ -128,7 +122,7 @@ impl Filing<'_> {
         &mut self.logs[at]
     }
 
-    fn ticket(&self, record: &FilingRecord) -> Result<Ticket> {
+    fn ticket(&mut self, record: &FilingRecord) -> Result<Ticket> {
         let Some(movement) = &record.movement else {
             return Ok(Ticket::None);
         };
@@ -136,11 +130,10 @@ impl Filing<'_> {
             return Ok(Ticket::Unknown);
         };
         let day = movement.service_day.as_ref();
-        let facts = standings::facts(self.connection, self.venue, number, day)?;
-        Ok(match (facts, movement) {
-            (Some(facts), FilingMovement { checkpoint, .. }) => {
+        Ok(match self.movements.facts(number, day)? {
+            Some(facts) => {
                 let day = day.cloned().unwrap_or(facts.day);
-                let checkpoint = checkpoint.clone();
+                let checkpoint = movement.checkpoint.clone();
                 Ticket::Known(
                     Place {
                         number,
@@ -151,31 +144,31 @@ impl Filing<'_> {
                 )
             }
             // Nobody is locked in: an exit needs no ticket, and without one moves nobody.
-            (None, FilingMovement { way: Way::Exit, .. }) => Ticket::None,
-            (
-                None,
-                FilingMovement {
-                    way: Way::Entry, ..
-                },
-            ) => Ticket::Unknown,
+            None if movement.way == Way::Exit => Ticket::None,
+            None => Ticket::Unknown,
         })
     }
 
-    fn accept(&mut self, record: &FilingRecord) -> Result<Filed> {
-        let position = Some(self.acceptance.next());
-        let (connection, venue) = (self.connection, self.venue);
-        if !records::take_id(connection, venue, record.id, &record.hash, position)? {
+    fn accept(&mut self, record: &FilingRecord, moves: Option<(Place, u8)>) -> Result<Filed> {
+        let place = self.acceptance.next();
+        if !self.ids.take(record.id, &record.hash, Some(place))? {
             return self.known(record);
         }
         let way = record.movement.as_ref().map(|movement| movement.way);
-        let position = self.acceptance.accept(self.now, way, &record.bytes)?;
-        Ok(Filed::Accepted(
-            (way == Some(Way::Entry)).then_some(position),
-        ))
+        self.acceptance.accept(self.now, way, &record.bytes)?;
+        if let (Some((at, admits)), Some(movement)) = (moves, &record.movement) {
+            let is_first = self.movements.add(&at, place)?;
+            let fits = movement.way == Way::Exit || movement.persons <= admits;
+            // The first entry, if it fits, is a winner as it was stored.
+            if !(is_first && fits) {
+                self.unsettled.insert(at);
+            }
+        }
+        Ok(Filed::Accepted((way == Some(Way::Entry)).then_some(place)))
     }
 
     fn wait_for_ticket(&mut self, record: &FilingRecord) -> Result<Filed> {
-        if !records::take_id(self.connection, self.venue, record.id, &record.hash, None)? {
+        if !self.ids.take(record.id, &record.hash, None)? {
             return self.known(record);
         }
         self.set_aside(record, QuarantineCause::UnknownTicket)
@@ -187,8 +180,8 @@ impl Filing<'_> {
             Some(known) if known.hash != record.hash => {
                 self.set_aside(record, QuarantineCause::IdTaken)
             }
-            Some(known) => match known.position {
-                Some(position) => Ok(Filed::Replayed(position)),
+            Some(known) => match known.place {
+                Some(place) => Ok(Filed::Replayed(place)),
                 None => {
                     let (connection, venue) = (self.connection, self.venue);
                     let cause = quarantine::cause(connection, venue, record.id, &record.hash)?;
@@ -225,17 +218,16 @@ impl Filing<'_> {
         for log in &self.logs {
             logs::keep(connection, venue, &self.batch.device_id, log)?;
         }
-        let mut all_first = true;
-        for (place, admits) in &self.moved {
-            all_first &=
-                standings::settle_after_filing(connection, venue, place, *admits, self.now)?;
+        for at in &self.unsettled {
+            standings::settle_place(connection, venue, at, self.now)?;
         }
-        let standing = |position| records::standing(connection, venue, position);
-        let fresh = |position| {
-            if all_first {
+        let standing = |place| records::standing(connection, place);
+        let all_fit = self.unsettled.is_empty();
+        let fresh = |place| {
+            if all_fit {
                 Ok(Some(RecordStanding::Winner))
             } else {
-                standing(position)
+                standing(place)
             }
         };
         let results = filed
@@ -243,7 +235,7 @@ impl Filing<'_> {
             .map(|filed| match filed {
                 Filed::Accepted(None) => Ok(FilingResult::Accepted(None)),
                 Filed::Accepted(Some(check_in)) => fresh(check_in).map(FilingResult::Accepted),
-                Filed::Replayed(position) => standing(position).map(FilingResult::Replayed),
+                Filed::Replayed(place) => standing(place).map(FilingResult::Replayed),
                 Filed::Quarantined(cause) => Ok(FilingResult::Quarantined(cause)),
             })
             .collect::<Result<_>>()?;

@@ -7,7 +7,7 @@ use stile_core::time::EpochMillis;
 
 use super::columns::{millis, parsed, word};
 use super::records::Acceptance;
-use super::standings::{self, Place};
+use super::standings::{self, Movements, Place};
 use super::words::Word;
 use crate::admissions::movement_to_file;
 use crate::store::{FilingRecord, Quarantined, Result, StoreError};
@@ -78,10 +78,12 @@ pub(super) fn release(
         return Ok(());
     }
     let mut acceptance = Acceptance::begin(connection, venue)?;
+    let mut movements = Movements::new(connection, venue)?;
     for number in arrived {
         let waiting = waiting_for(connection, venue, *number)?;
         for record in &waiting {
-            accept(connection, venue, *number, record, &mut acceptance)?;
+            let place = leave(connection, venue, record, &mut acceptance)?;
+            add_movement(&mut movements, *number, record, place)?;
         }
         if !waiting.is_empty() {
             standings::settle_ticket(connection, venue, *number, now)?;
@@ -112,35 +114,48 @@ fn waiting_for(
     Ok(waiting)
 }
 
-fn accept(
+fn head(record: &Waiting) -> Result<RecordHead> {
+    serde_json::from_slice(&record.bytes)
+        .map_err(|error| StoreError::Damaged(format!("a quarantined record: {error}")))
+}
+
+/// Takes a record out of quarantine, and gives the place that it is accepted at.
+fn leave(
     connection: &Connection,
     venue: VenueNumber,
-    number: TicketNumber,
     record: &Waiting,
     acceptance: &mut Acceptance<'_>,
-) -> Result<()> {
-    let head: RecordHead = serde_json::from_slice(&record.bytes)
-        .map_err(|error| StoreError::Damaged(format!("a quarantined record: {error}")))?;
-    let movement = movement_to_file(&head, Some(number));
-    let way = movement.as_ref().map(|movement| movement.way);
-    let position = acceptance.accept(record.received_at, way, &record.bytes)?;
+) -> Result<i64> {
+    let way = movement_to_file(&head(record)?, None).map(|movement| movement.way);
+    let place = acceptance.accept(record.received_at, way, &record.bytes)?;
     connection
-        .prepare_cached("UPDATE record_ids SET position = ?3 WHERE venue = ?1 AND id = ?2")?
-        .execute(params![venue.0, record.id.0, position])?;
+        .prepare_cached("UPDATE record_ids SET place = ?3 WHERE venue = ?1 AND id = ?2")?
+        .execute(params![venue.0, record.id.0, place])?;
     connection
         .prepare_cached(
             "DELETE FROM quarantine WHERE venue = ?1 AND id = ?2 AND cause = 'unknown_ticket'",
         )?
         .execute(params![venue.0, record.id.0])?;
-    let facts = standings::facts(connection, venue, number, head.service_day.as_ref())?;
-    if let (Some(movement), Some(facts)) = (movement, facts) {
-        let day = movement.service_day.clone().unwrap_or(facts.day);
-        let place = Place {
-            number,
-            day,
-            checkpoint: movement.checkpoint.clone(),
-        };
-        standings::add(connection, venue, &place, position, &movement)?;
+    Ok(place)
+}
+
+fn add_movement(
+    movements: &mut Movements<'_>,
+    number: TicketNumber,
+    record: &Waiting,
+    place: i64,
+) -> Result<()> {
+    let head = head(record)?;
+    if let Some(facts) = movements.facts(number, head.service_day.as_ref())? {
+        let day = head.service_day.unwrap_or(facts.day);
+        movements.add(
+            &Place {
+                number,
+                day,
+                checkpoint: head.checkpoint,
+            },
+            place,
+        )?;
     }
     Ok(())
 }

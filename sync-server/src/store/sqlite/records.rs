@@ -1,7 +1,7 @@
 //! Tables `records`, `record_ids`, `positions`: accepted records, and the order in which they were
 //! accepted.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use stile_core::admissions::Way;
 use stile_core::ids::{RecordId, VenueNumber};
 use stile_core::protocol::RecordStanding;
@@ -11,12 +11,31 @@ use super::columns::{millis, number, word_if_any};
 use super::words::Word;
 use crate::store::{LogStream, Page, Position, Result, StoreError, StoredRecord};
 
-/// Gives accepted records their positions, within one transaction.
+/// Positions of a venue: 2^47 of them, a million a second for four years.
+const POSITION_BITS: u32 = 47;
+
+/// Before the first place of any venue.
+pub(super) const FIRST_PLACE: i64 = 1 << POSITION_BITS;
+
+/// A venue's place at a position.
+fn place(venue: VenueNumber, position: u64) -> i64 {
+    let position = position.min((1 << POSITION_BITS) - 1);
+    (i64::from(venue.0) << POSITION_BITS) | i64::try_from(position).unwrap_or(i64::MAX)
+}
+
+fn position(place: i64) -> Option<Position> {
+    u64::try_from(place & ((1 << POSITION_BITS) - 1))
+        .ok()
+        .map(Position)
+}
+
+/// Gives accepted records their places, within one transaction.
 pub(super) struct Acceptance<'c> {
     connection: &'c Connection,
     venue: VenueNumber,
-    last: i64,
-    was: i64,
+    insert: CachedStatement<'c>,
+    last: u64,
+    was: u64,
 }
 
 impl<'c> Acceptance<'c> {
@@ -26,50 +45,44 @@ impl<'c> Acceptance<'c> {
             .query_row([venue.0], |row| row.get(0))
             .optional()?
             .unwrap_or(0);
+        let insert = connection.prepare_cached(
+            "INSERT INTO records (place, received_at, check_in, standing, record)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
         Ok(Self {
             connection,
             venue,
+            insert,
             last,
             was: last,
         })
     }
 
-    /// The position that the next accepted record gets.
+    /// The place that the next accepted record gets.
     pub(super) fn next(&self) -> i64 {
-        self.last + 1
+        place(self.venue, self.last + 1)
     }
 
-    /// The position that was given last.
-    pub(super) fn last(&self) -> i64 {
-        self.last
-    }
-
-    /// Stores a record at [`Self::next`], and gives that position back. An entry is a winner until
-    /// it is settled.
+    /// Stores a record at [`Self::next`], and gives that place back. An entry is a winner until it
+    /// is settled.
     pub(super) fn accept(
         &mut self,
         received_at: EpochMillis,
         way: Option<Way>,
         bytes: &[u8],
     ) -> Result<i64> {
-        let position = self.next();
+        let place = self.next();
         let check_in = way == Some(Way::Entry);
         let standing = check_in.then_some(RecordStanding::Winner);
-        self.connection
-            .prepare_cached(
-                "INSERT INTO records (venue, position, received_at, check_in, standing, record)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute(params![
-                self.venue.0,
-                position,
-                received_at.0,
-                check_in,
-                standing.map(Word::word),
-                bytes
-            ])?;
-        self.last = position;
-        Ok(position)
+        self.insert.execute(params![
+            place,
+            received_at.0,
+            check_in,
+            standing.map(Word::word),
+            bytes
+        ])?;
+        self.last += 1;
+        Ok(place)
     }
 
     /// Keeps the last position that was given.
@@ -86,11 +99,40 @@ impl<'c> Acceptance<'c> {
     }
 }
 
+/// Takes ids, within one transaction.
+pub(super) struct Ids<'c> {
+    venue: VenueNumber,
+    insert: CachedStatement<'c>,
+}
+
+impl<'c> Ids<'c> {
+    pub(super) fn new(connection: &'c Connection, venue: VenueNumber) -> Result<Self> {
+        let insert = connection.prepare_cached(
+            "INSERT INTO record_ids (venue, id, hash, place) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO NOTHING",
+        )?;
+        Ok(Self { venue, insert })
+    }
+
+    /// Takes an id for a place, or for quarantine; says whether it was free.
+    pub(super) fn take(
+        &mut self,
+        id: RecordId,
+        hash: &[u8; 32],
+        place: Option<i64>,
+    ) -> Result<bool> {
+        let taken = self
+            .insert
+            .execute(params![self.venue.0, id.0, hash, place])?;
+        Ok(taken == 1)
+    }
+}
+
 /// What is known of a record id.
 pub(super) struct KnownId {
     pub hash: [u8; 32],
     /// None while the record is quarantined.
-    pub position: Option<i64>,
+    pub place: Option<i64>,
 }
 
 pub(super) fn known_id(
@@ -99,42 +141,21 @@ pub(super) fn known_id(
     id: RecordId,
 ) -> Result<Option<KnownId>> {
     let known = connection
-        .prepare_cached("SELECT hash, position FROM record_ids WHERE venue = ?1 AND id = ?2")?
+        .prepare_cached("SELECT hash, place FROM record_ids WHERE venue = ?1 AND id = ?2")?
         .query_row(params![venue.0, id.0], |row| {
             Ok(KnownId {
                 hash: row.get(0)?,
-                position: row.get(1)?,
+                place: row.get(1)?,
             })
         });
     Ok(known.optional()?)
 }
 
-/// Takes an id; says whether it was free.
-pub(super) fn take_id(
-    connection: &Connection,
-    venue: VenueNumber,
-    id: RecordId,
-    hash: &[u8; 32],
-    position: Option<i64>,
-) -> Result<bool> {
-    let taken = connection
-        .prepare_cached(
-            "INSERT INTO record_ids (venue, id, hash, position) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![venue.0, id.0, hash, position])?;
-    Ok(taken == 1)
-}
-
-/// Where the record at a position stands.
-pub(super) fn standing(
-    connection: &Connection,
-    venue: VenueNumber,
-    position: i64,
-) -> Result<Option<RecordStanding>> {
+/// Where the record at a place stands.
+pub(super) fn standing(connection: &Connection, place: i64) -> Result<Option<RecordStanding>> {
     let standing = connection
-        .prepare_cached("SELECT standing FROM records WHERE venue = ?1 AND position = ?2")?
-        .query_row(params![venue.0, position], |row| word_if_any(row, 0))
+        .prepare_cached("SELECT standing FROM records WHERE place = ?1")?
+        .query_row([place], |row| word_if_any(row, 0))
         .optional()?;
     // A record that retention took away stands nowhere.
     Ok(standing.flatten())
@@ -149,29 +170,26 @@ pub(super) fn pull(
 ) -> Result<Page> {
     let sql = match stream {
         LogStream::Records => {
-            "SELECT position, received_at, standing, record FROM records
-             WHERE venue = ?1 AND position > ?2 ORDER BY position LIMIT ?3"
+            "SELECT place, received_at, standing, record FROM records
+             WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
         }
         LogStream::CheckIns => {
-            "SELECT position, received_at, standing, record FROM records
-             WHERE venue = ?1 AND position > ?2 AND check_in ORDER BY position LIMIT ?3"
+            "SELECT place, received_at, standing, record FROM records
+             WHERE place > ?1 AND place <= ?2 AND check_in ORDER BY place LIMIT ?3"
         }
     };
-    let behind = i64::try_from(after.0).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(sql)?;
+    let (behind, end) = (place(venue, after.0), place(venue, u64::MAX));
     // One more than asked tells whether there is more.
     let mut records = statement
-        .query_map(
-            params![venue.0, behind, u64::from(limit).saturating_add(1) as i64],
-            |row| {
-                Ok(StoredRecord {
-                    position: Position(number(row, 0, |n| u64::try_from(n).ok())?),
-                    received_at: millis(row, 1)?,
-                    standing: word_if_any(row, 2)?,
-                    bytes: row.get(3)?,
-                })
-            },
-        )?
+        .query_map(params![behind, end, i64::from(limit) + 1], |row| {
+            Ok(StoredRecord {
+                position: number(row, 0, position)?,
+                received_at: millis(row, 1)?,
+                standing: word_if_any(row, 2)?,
+                bytes: row.get(3)?,
+            })
+        })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     let more = records.len() > limit as usize;
     records.truncate(limit as usize);
@@ -189,15 +207,14 @@ pub(super) fn get(
     id: RecordId,
 ) -> Result<Option<Vec<u8>>> {
     let Some(KnownId {
-        position: Some(position),
-        ..
+        place: Some(place), ..
     }) = known_id(connection, venue, id)?
     else {
         return Ok(None);
     };
     let record = connection
-        .prepare_cached("SELECT record FROM records WHERE venue = ?1 AND position = ?2")?
-        .query_row(params![venue.0, position], |row| row.get(0))
+        .prepare_cached("SELECT record FROM records WHERE place = ?1")?
+        .query_row([place], |row| row.get(0))
         .optional()
         .map_err(StoreError::from)?;
     Ok(record)

@@ -5,12 +5,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use stile_core::time::EpochMillis;
 
 use super::open::{DatabaseError, look_through, read_only};
+use super::records::FIRST_PLACE;
 
 /// Positions that are tried behind one that cannot be read before the rest is given up: some
 /// hundred damaged pages.
@@ -87,32 +88,30 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// Venue, position, time received, record.
-type Readable = (i64, i64, i64, Vec<u8>);
+/// Place, time received, record.
+type Readable = (i64, i64, Vec<u8>);
 
 /// Record by record from the last good one on: a damaged page must not hide those behind it.
 fn accepted(connection: &Connection, out: &mut dyn Write) -> io::Result<u64> {
-    let (mut venue, mut position, mut gap, mut count) = (0_i64, 0_i64, 0, 0);
+    let (mut place, mut gap, mut count) = (FIRST_PLACE, 0, 0);
     while gap < LONGEST_GAP {
         let next = || -> rusqlite::Result<Option<Readable>> {
             connection
                 .prepare_cached(
-                    "SELECT venue, position, received_at, record FROM records
-                     WHERE (venue, position) > (?1, ?2) ORDER BY venue, position LIMIT 1",
+                    "SELECT place, received_at, record FROM records
+                     WHERE place > ?1 ORDER BY place LIMIT 1",
                 )?
-                .query_row(params![venue, position], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-                })
+                .query_row([place], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
                 .optional()
         };
         match next() {
-            Ok(Some((its_venue, its_position, received_at, record))) => {
-                (venue, position, gap) = (its_venue, its_position, 0);
+            Ok(Some((its_place, received_at, record))) => {
+                (place, gap) = (its_place, 0);
                 count += u64::from(write(out, received_at, false, &record)?);
             }
             Ok(None) => break,
             Err(_) => {
-                position += 1;
+                place += 1;
                 gap += 1;
             }
         }

@@ -1,8 +1,8 @@
 //! Tables `movements`, `conflicts`: who won and who lost, settled again by the fold whenever a
 //! ticket's movements or what it admits have changed.
 
-use rusqlite::{Connection, OptionalExtension, params};
-use stile_core::admissions::{Movement, Way};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use stile_core::admissions::Movement;
 use stile_core::ids::{Checkpoint, TicketId, TicketNumber, VenueNumber};
 use stile_core::ticket::{Reentry, Session};
 use stile_core::time::{EpochMillis, ServiceDay};
@@ -10,7 +10,7 @@ use stile_core::time::{EpochMillis, ServiceDay};
 use super::columns::{millis, number, parsed, word};
 use super::words::Word;
 use crate::admissions::{Settled, movement, settle};
-use crate::store::{Conflict, ConflictEntry, FilingMovement, Result, StoreError};
+use crate::store::{Conflict, ConflictEntry, Result, StoreError};
 
 /// What one admission is good for: a ticket, on a day, at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,96 +27,96 @@ pub(super) struct Facts {
     pub admits: u8,
 }
 
-/// The ticket's facts; `day` is where it is looked for first.
-pub(super) fn facts(
-    connection: &Connection,
+/// Looks tickets up and adds their movements, within one transaction.
+pub(super) struct Movements<'c> {
+    connection: &'c Connection,
     venue: VenueNumber,
-    number: TicketNumber,
-    day: Option<&ServiceDay>,
-) -> Result<Option<Facts>> {
-    if let Some(day) = day {
-        let admits = connection
-            .prepare_cached(
-                "SELECT admits FROM tickets
-                 WHERE venue = ?1 AND service_day = ?2 AND number = ?3 AND standing <> 'moved'",
-            )?
-            .query_row(params![venue.0, day.as_str(), number.as_i64()], |row| {
-                row.get(0)
-            })
-            .optional()?;
-        if let Some(admits) = admits {
-            return Ok(Some(Facts {
-                day: day.clone(),
-                admits,
-            }));
-        }
+    admits: CachedStatement<'c>,
+    insert_first: CachedStatement<'c>,
+}
+
+impl<'c> Movements<'c> {
+    pub(super) fn new(connection: &'c Connection, venue: VenueNumber) -> Result<Self> {
+        let admits = connection.prepare_cached(
+            "SELECT admits FROM tickets
+             WHERE venue = ?1 AND service_day = ?2 AND number = ?3 AND standing <> 'moved'",
+        )?;
+        let insert_first = connection.prepare_cached(
+            "INSERT INTO movements (venue, number, service_day, checkpoint, turn, place)
+             VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT DO NOTHING",
+        )?;
+        Ok(Self {
+            connection,
+            venue,
+            admits,
+            insert_first,
+        })
     }
-    let facts = connection
-        .prepare_cached(
-            "SELECT service_day, admits FROM tickets INDEXED BY tickets_by_number
-             WHERE venue = ?1 AND number = ?2 AND standing <> 'moved'",
-        )?
-        .query_row(params![venue.0, number.as_i64()], |row| {
-            Ok(Facts {
-                day: parsed(row, 0)?,
-                admits: row.get(1)?,
-            })
-        });
-    Ok(facts.optional()?)
-}
 
-/// Adds an accepted record's movement.
-pub(super) fn add(
-    connection: &Connection,
-    venue: VenueNumber,
-    place: &Place,
-    position: i64,
-    movement: &FilingMovement,
-) -> Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO movements
-             (venue, number, service_day, checkpoint, position, way, persons)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            venue.0,
-            place.number.as_i64(),
-            place.day.as_str(),
-            place.checkpoint.as_str(),
-            position,
-            movement.way.word(),
-            movement.persons
-        ])?;
-    Ok(())
-}
+    /// The ticket's facts; `day` is where it is looked for first.
+    pub(super) fn facts(
+        &mut self,
+        number: TicketNumber,
+        day: Option<&ServiceDay>,
+    ) -> Result<Option<Facts>> {
+        if let Some(day) = day {
+            let admits = self
+                .admits
+                .query_row(
+                    params![self.venue.0, day.as_str(), number.as_i64()],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            if let Some(admits) = admits {
+                return Ok(Some(Facts {
+                    day: day.clone(),
+                    admits,
+                }));
+            }
+        }
+        let facts = self
+            .connection
+            .prepare_cached(
+                "SELECT service_day, admits FROM tickets INDEXED BY tickets_by_number
+                 WHERE venue = ?1 AND number = ?2 AND standing <> 'moved'",
+            )?
+            .query_row(params![self.venue.0, number.as_i64()], |row| {
+                Ok(Facts {
+                    day: parsed(row, 0)?,
+                    admits: row.get(1)?,
+                })
+            });
+        Ok(facts.optional()?)
+    }
 
-/// Settles a place where movements were added. The first entry there, if it fits, is a winner as
-/// it was stored, and needs no fold: then this says true.
-pub(super) fn settle_after_filing(
-    connection: &Connection,
-    venue: VenueNumber,
-    place: &Place,
-    admits: u8,
-    now: EpochMillis,
-) -> Result<bool> {
-    let mut statement = connection.prepare_cached(
-        "SELECT way, persons FROM movements
-         WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4 LIMIT 2",
-    )?;
-    let key = params![
-        venue.0,
-        place.number.as_i64(),
-        place.day.as_str(),
-        place.checkpoint.as_str()
-    ];
-    let first_two = statement
-        .query_map(key, |row| Ok((word(row, 0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<Vec<(Way, u8)>>>()?;
-    match first_two[..] {
-        [] | [(Way::Exit, _)] => Ok(true),
-        [(Way::Entry, persons)] if persons <= admits => Ok(true),
-        _ => settle_place(connection, venue, place, now).map(|()| false),
+    /// Adds the movement of the record at `place`; says whether it is the first there.
+    pub(super) fn add(&mut self, at: &Place, place: i64) -> Result<bool> {
+        let Place {
+            number,
+            day,
+            checkpoint,
+        } = at;
+        let key = (
+            self.venue.0,
+            number.as_i64(),
+            day.as_str(),
+            checkpoint.as_str(),
+        );
+        if self
+            .insert_first
+            .execute((key.0, key.1, key.2, key.3, place))?
+            == 1
+        {
+            return Ok(true);
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO movements (venue, number, service_day, checkpoint, turn, place)
+                 SELECT ?1, ?2, ?3, ?4, max(turn) + 1, ?5 FROM movements
+                 WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4",
+            )?
+            .execute((key.0, key.1, key.2, key.3, place))?;
+        Ok(false)
     }
 }
 
@@ -171,7 +171,8 @@ pub(super) fn settle_session(
         .try_for_each(|number| settle_ticket(connection, venue, number, now))
 }
 
-fn settle_place(
+/// Settles one place, and opens or clears its conflict.
+pub(super) fn settle_place(
     connection: &Connection,
     venue: VenueNumber,
     place: &Place,
@@ -179,8 +180,7 @@ fn settle_place(
 ) -> Result<()> {
     let mut update = connection.prepare_cached(
         "UPDATE records SET standing = ?3
-         WHERE venue = ?1 AND position = (SELECT position FROM record_ids
-                                          WHERE venue = ?1 AND id = ?2)
+         WHERE place = (SELECT place FROM record_ids WHERE venue = ?1 AND id = ?2)
            AND standing IS NOT ?3",
     )?;
     let settled = settled(connection, venue, place)?;
@@ -217,7 +217,7 @@ fn settle_place(
 fn settled(connection: &Connection, venue: VenueNumber, place: &Place) -> Result<Settled> {
     let (admits, reentry) = rule(connection, venue, place.number)?;
     let mut statement = connection.prepare_cached(
-        "SELECT record FROM movements JOIN records USING (venue, position)
+        "SELECT record FROM movements JOIN records USING (place)
          WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4",
     )?;
     let key = params![
