@@ -76,6 +76,11 @@ impl Api {
         })
     }
 
+    /// The key itself.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The HTTP client, for requests that this type has no method for.
     pub fn http(&self) -> &Client {
         &self.http

@@ -268,6 +268,7 @@ mod tests {
 
     use jiff::tz::TimeZone;
 
+    use super::super::Door;
     use super::*;
 
     fn day(at: &str, count: usize, seed: u64) -> BookingDay {
@@ -307,6 +308,45 @@ mod tests {
                     .filter(|ticket| ticket.kind == kind(index))
                     .count()
                     >= 5
+            );
+        }
+    }
+
+    #[test]
+    fn at_any_hour_a_file_has_tickets_for_every_answer() {
+        use stile_core::reason::Reason::*;
+        let door = Door {
+            zones: &[MAIN_ZONE],
+            unattended: true,
+        };
+        let midnight: jiff::Timestamp = "2026-10-01T00:00:00+08:00".parse().unwrap();
+        for hour in 0..24 {
+            let now = midnight.as_second() + hour * 3_600 + 45 * 60;
+            let at = jiff::Timestamp::from_second(now).unwrap().to_string();
+            let day = day(&at, 5_000, 1);
+            let count = |reason: Option<stile_core::reason::Reason>, has_code: bool| {
+                let fits = |ticket: &&Order| {
+                    let answer = day.expected(ticket, door, EpochSeconds(now), 0);
+                    answer == reason && (ticket.code.is_some() || !has_code)
+                };
+                day.tickets.iter().filter(fits).count()
+            };
+            for reason in [
+                NotListed,
+                Blocked,
+                Cancelled,
+                NotConfirmed,
+                WrongDay,
+                WrongGate,
+                TooEarly,
+                TooLate,
+            ] {
+                assert!(count(Some(reason), false) >= 3, "{at}: {reason}");
+            }
+            assert!(count(Some(SeeStaff), true) >= 2, "{at}");
+            assert!(
+                count(None, false) >= 700 && count(None, true) >= 100,
+                "{at}"
             );
         }
     }

@@ -118,7 +118,7 @@ impl House {
     /// The ids of the tickets that were admitted, once per check-in.
     pub fn check_ins(&self) -> Vec<String> {
         let (check_ins, _) = self.museum.api.pull_all(Stream::CheckIns, PULL).unwrap();
-        let heads = check_ins.iter().map(|pulled| head(pulled));
+        let heads = check_ins.iter().map(head);
         heads.map(|head| head.ticket_id.unwrap()).collect()
     }
 }

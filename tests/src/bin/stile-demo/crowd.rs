@@ -80,9 +80,13 @@ impl<'d> Crowd<'d> {
         some.shuffle(&mut random);
         let mut visitors = with_codes(api, day, &some)?;
         while visitors.len() < readings {
-            let again = random.random_range(0..visitors.len() / 2);
+            let again = visitors[random.random_range(0..visitors.len() / 2)].clone();
             let place = random.random_range(visitors.len() / 2..visitors.len());
-            visitors.insert(place, visitors[again].clone());
+            // Right behind itself it would be the same reading once more.
+            let is_same = |one: &Visitor<'_>| one.ticket.ticket_id == again.ticket.ticket_id;
+            if !visitors[place - 1..=place].iter().any(is_same) {
+                visitors.insert(place, again);
+            }
         }
         Ok(Self {
             day,
@@ -175,10 +179,11 @@ impl<'d> Crowd<'d> {
         let name = |expected: Option<Reason>| expected.map_or("admit", Reason::name);
         ensure!(
             [name(before), name(after)].contains(&said.outcome()) && !said.repeat,
-            "ticket {} had to answer {}, and answered {}",
+            "ticket {} had to answer {}, and answered {}{}",
             ticket.ticket_id,
             name(before),
-            said.outcome()
+            said.outcome(),
+            if said.repeat { " as a repeat" } else { "" },
         );
         if said.opens {
             *self.admitted.entry(&ticket.ticket_id).or_default() += 1;

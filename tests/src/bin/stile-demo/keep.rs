@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use stile_core::codes::Format;
 
 use crate::folder;
+use crate::paper::padded;
 use crate::stage::{At, Stage};
 
 /// How long the fresh codes are good, in seconds: the longest that a v1 code may be.
@@ -41,13 +42,17 @@ pub fn leave_running(mut stage: Stage<'_>) -> Result<()> {
         lines.push((gate.name().to_owned(), scanner, out));
     }
     let stop = folder::note(&pids)?;
-    paper.detail(&format!(
-        "server             {}  (GET /healthz, /v1/openapi.json)",
-        server.url()
+    let url = server.url();
+    paper.line(&format!("{}  {url}", padded("server", 13)));
+    paper.line(&format!(
+        "{}  {}",
+        padded("its API key", 13),
+        museum.api.key()
     ));
     for (name, scanner, out) in &lines {
-        paper.detail(&format!(
-            "{name:<18} scanner tcp:{scanner}, verdicts in {}",
+        paper.line(&format!(
+            "{}  scanner tcp:{scanner}, its words in {}",
+            padded(name, 13),
             out.display()
         ));
     }
@@ -67,7 +72,13 @@ pub fn leave_running(mut stage: Stage<'_>) -> Result<()> {
         scanner.port(),
         out.display()
     );
-    println!("Again within three seconds it is a repeat; later it is used. End everything with:\n");
+    println!("The same code again is a repeat within three seconds, and used later.\n");
+    println!("Pull the log as the booking system does:\n");
+    println!(
+        "  curl -H 'authorization: Bearer {}' '{url}/v1/records?limit=3'\n",
+        museum.api.key()
+    );
+    println!("End everything with:\n");
     println!("  {stop}");
     Ok(())
 }

@@ -12,6 +12,7 @@ mod paper;
 mod pictures;
 mod refusals;
 mod stage;
+mod table;
 mod visitors;
 
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ use stage::Stage;
 #[command(name = "stile-demo", version)]
 struct Arguments {
     /// Tickets of the day.
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(2_000..))]
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(5_000..))]
     tickets: u32,
     /// Another number makes other tickets.
     #[arg(long, default_value_t = 1)]

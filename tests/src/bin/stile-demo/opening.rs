@@ -178,14 +178,14 @@ fn enrol(paper: &Paper, museum: &Museum, day: &BookingDay, plan: Plan) -> Result
     } else {
         "a guard stands there"
     };
-    paper.detail(&format!(
-        "{}: {staffed}; leads to: {}",
+    paper.line(&format!(
+        "{}  {staffed}; leads to: {}",
         padded(plan.id, 13),
         plan.door.zones.join(", ")
     ));
-    paper.detail(&format!(
-        "{} enrolled, list of {tickets} tickets fetched, verified and in use in {:.1} s",
-        " ".repeat(14),
+    paper.line(&format!(
+        "{}  enrolled; list of {tickets} tickets fetched, verified and in use in {:.1} s",
+        padded("", 13),
         took.as_secs_f64()
     ));
     let today = |ticket: &&Order| {
@@ -200,9 +200,9 @@ fn enrol(paper: &Paper, museum: &Museum, day: &BookingDay, plan: Plan) -> Result
         plan.id
     );
     if let Some(scanner) = gate.scanner() {
-        paper.remark(&format!(
-            "{} scanner line tcp:{scanner}, relay: log",
-            " ".repeat(14)
+        paper.line(&format!(
+            "{}  scanner line tcp:{scanner}, relay log",
+            padded("", 13)
         ));
     }
     Ok(gate)
@@ -222,8 +222,8 @@ fn enrol_spare(paper: &Paper, museum: &Museum) -> Result<Gate> {
         spare.status()?.lists.is_empty(),
         "the spare turnstile got a list all the same"
     );
-    paper.detail(&format!(
-        "{}: a spare; its line broke behind the enrolment, it has no list and is switched off",
+    paper.line(&format!(
+        "{}  a spare: its line broke behind the enrolment; no list, switched off",
         padded(SPARE.id, 13)
     ));
     Ok(spare)

@@ -1,6 +1,7 @@
 //! The server is gone: both gates go on, one is killed in mid-work, both admit one ticket. Then
 //! it comes back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,8 +24,8 @@ use crate::stage::{At, Stage};
 const READINGS: usize = 1_200;
 /// Of the tickets in the file, so many per reading at one gate are needed.
 const TICKETS_PER_READING: usize = 20;
-/// Times that the disk is asked.
-const DISK_SAMPLES: usize = 300;
+/// How often the disk is asked beside the gates: seldom enough not to be their load.
+const DISK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The way from one gate to the other.
 const WALK: Duration = Duration::from_millis(500);
@@ -33,8 +34,10 @@ const WALK: Duration = Duration::from_millis(500);
 pub struct Offline {
     /// From the line's end to the return of the relay's open command, per admission.
     pub line_to_relay: Vec<Duration>,
-    /// The disk's own time for 4 KiB, before and after.
+    /// The disk's own time for 4 KiB, meanwhile.
     pub disk: Vec<Duration>,
+    /// Pictures that were drawn and read.
+    pub pictures: usize,
 }
 
 /// The server is stopped.
@@ -58,27 +61,31 @@ pub fn server_gone(stage: &mut Stage<'_>) -> Result<Offline> {
          file. Each code is drawn and read by zbarimg first, rotating ones as the visitor's app \
          shows them at that moment."
     ));
-    let mut probe = Probe::new(&stage.museum.folder)?;
-    let mut disk = samples(&mut probe)?;
     let folder = stage.museum.folder.join("qr");
+    let mut pictures = [
+        Pictures::new(folder.join("entrance"))?,
+        Pictures::new(folder.join("turnstile"))?,
+    ];
     let [entrance, turnstile] = &mut stage.gates;
     let heard = [entrance.heard.len(), turnstile.heard.len()];
     let started = Instant::now();
-    let caught = thread::scope(|scope| {
-        let first = scope.spawn(|| -> Result<()> {
-            let mut pictures = Pictures::new(folder.join("entrance"))?;
-            at_entrance.walk(entrance, &mut pictures, 0..at_entrance.len())
-        });
-        let mut pictures = Pictures::new(folder.join("turnstile"))?;
-        let second = with_a_power_cut(turnstile, &mut at_turnstile, &mut pictures);
-        first
+    let mut probe = Probe::new(&stage.museum.folder)?;
+    let over = AtomicBool::new(false);
+    let [of_entrance, of_turnstile] = &mut pictures;
+    let (told, disk) = thread::scope(|scope| -> Result<_> {
+        let disk = scope.spawn(|| ask_until(&over, &mut probe));
+        let first = scope.spawn(|| at_entrance.walk(entrance, of_entrance, 0..at_entrance.len()));
+        let told = with_a_power_cut(turnstile, &mut at_turnstile, of_turnstile);
+        let first = first.join();
+        over.store(true, Ordering::Relaxed);
+        let disk = disk
             .join()
-            .map_err(|_| anyhow!("the first gate's thread has panicked"))??;
-        second
+            .map_err(|_| anyhow!("the disk's thread has panicked"))??;
+        first.map_err(|_| anyhow!("the first gate's thread has panicked"))??;
+        Ok((told?, disk))
     })?;
     let took = started.elapsed();
-    disk.extend(samples(&mut probe)?);
-    for line in caught {
+    for line in told {
         stage.paper.detail(&line);
     }
     let said = stage
@@ -111,9 +118,11 @@ pub fn server_gone(stage: &mut Stage<'_>) -> Result<Offline> {
             status.unsent
         ));
     }
+    let pictures = pictures.iter().map(Pictures::drawn).sum();
     Ok(Offline {
         line_to_relay,
         disk,
+        pictures,
     })
 }
 
@@ -171,8 +180,13 @@ struct Last {
     verdict: Answer,
 }
 
-fn samples(probe: &mut Probe) -> Result<Vec<Duration>> {
-    (0..DISK_SAMPLES).map(|_| probe.ask()).collect()
+fn ask_until(over: &AtomicBool, probe: &mut Probe) -> Result<Vec<Duration>> {
+    let mut samples = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        samples.push(probe.ask()?);
+        thread::sleep(DISK_PAUSE);
+    }
+    Ok(samples)
 }
 
 /// One ticket at both gates, neither of which can know of the other.

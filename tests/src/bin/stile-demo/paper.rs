@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 
 /// Where a line breaks.
 const WIDTH: usize = 92;
+/// What stands before a detail.
+const INDENT: &str = "    ";
 
 /// What the demo is printed on.
 pub struct Paper {
@@ -59,32 +61,46 @@ impl Paper {
 
     /// A paragraph, broken into lines.
     pub fn say(&self, text: &str) {
-        let (mut line, mut width) = (String::new(), 0);
-        for word in text.split_whitespace() {
-            let word_width = columns(word);
-            if width > 0 && width + 1 + word_width > WIDTH {
-                println!("{line}");
-                (line, width) = (String::new(), 0);
-            }
-            if width > 0 {
-                line.push(' ');
-                width += 1;
-            }
-            line.push_str(word);
-            width += word_width;
-        }
-        println!("{line}");
+        lines(text, WIDTH)
+            .iter()
+            .for_each(|line| println!("{line}"));
     }
 
-    /// A line of detail, indented.
+    /// A detail, indented, broken into lines.
     pub fn detail(&self, text: &str) {
-        println!("    {text}");
+        for (at, line) in lines(text, WIDTH - INDENT.len()).iter().enumerate() {
+            println!("{INDENT}{}{line}", if at == 0 { "" } else { "  " });
+        }
+    }
+
+    /// One line, indented, as it is.
+    pub fn line(&self, text: &str) {
+        println!("{INDENT}{text}");
     }
 
     /// A remark in passing, indented.
     pub fn remark(&self, text: &str) {
-        println!("    {}", self.ink(Ink::Faint, text));
+        println!("{INDENT}{}", self.ink(Ink::Faint, text));
     }
+}
+
+/// A text in lines of so many columns. Spaces that it starts with stay.
+fn lines(text: &str, width: usize) -> Vec<String> {
+    let margin = text.len() - text.trim_start_matches(' ').len();
+    let mut lines = vec![" ".repeat(margin)];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| columns(line));
+        if line > margin && line + 1 + columns(word) > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.trim_start().is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 /// Columns that a text takes on a terminal: Chinese characters take two.

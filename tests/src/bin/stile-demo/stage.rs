@@ -50,7 +50,7 @@ pub struct Visit {
 /// The answer to a reading that is the one before once more.
 pub const REPEAT: &str = "repeat";
 /// A ticket that is chosen must still answer so when it is shown, some seconds later.
-const SOON_S: i64 = 120;
+pub const SOON_S: i64 = 120;
 /// How long the next of a party takes to step up: the gate must have closed behind the last.
 const STEP: Duration = Duration::from_millis(100);
 

@@ -3,10 +3,11 @@
 use anyhow::Result;
 use stile_core::codes::Format;
 use stile_core::reason::Reason;
-use stile_tests::booking::{Kind, Window};
+use stile_core::time::EpochSeconds;
+use stile_tests::booking::{Kind, Order, Window};
 use stile_tests::museum::now;
 
-use crate::stage::{At, REPEAT, Stage};
+use crate::stage::{At, REPEAT, SOON_S, Stage};
 
 /// One of each format, and what is special about some tickets.
 pub fn good(stage: &mut Stage<'_>) -> Result<()> {
@@ -26,7 +27,7 @@ pub fn good(stage: &mut Stage<'_>) -> Result<()> {
         let ticket = stage.ticket(at, None)?;
         visits.push(stage.visit("a visitor in time", ticket, format, at, "admit")?);
     }
-    let own_code = |ticket: &_| has_code(ticket);
+    let own_code = |ticket: &Order| ticket.code.is_some();
     let ticket = stage.ticket_that(At::Turnstile, None, "with a code of its own", own_code)?;
     visits.push(stage.visit(
         "with the booking system's own code",
@@ -64,7 +65,7 @@ pub fn good(stage: &mut Stage<'_>) -> Result<()> {
         At::Entrance,
         "admit",
     )?);
-    let marked = |ticket: &stile_tests::booking::Order| matches!(ticket.kind, Kind::Marked(_));
+    let marked = |ticket: &Order| matches!(ticket.kind, Kind::Marked(_));
     let ticket = stage.ticket_that(At::Entrance, None, "with an attention mark", marked)?;
     visits.push(stage.visit(
         "a marked ticket: the guard is told what to look at",
@@ -90,12 +91,19 @@ pub fn good(stage: &mut Stage<'_>) -> Result<()> {
 fn night(stage: &mut Stage<'_>) -> Result<()> {
     let night = &stage.day.timetable.night;
     let (from, until) = night.admits();
-    let (expected, who) = match now() {
-        now if now < from => (Some(Reason::TooEarly), "for tonight's night session"),
-        now if now >= until => (Some(Reason::TooLate), "for last night's night session"),
+    let answer = |time: EpochSeconds| match time {
+        time if time < from => (Some(Reason::TooEarly), "for tonight's night session"),
+        time if time >= until => (Some(Reason::TooLate), "for last night's night session"),
         _ => (None, "for the night session"),
     };
-    let of_the_night = |ticket: &stile_tests::booking::Order| ticket.session_id == night.session_id;
+    let (expected, who) = answer(now());
+    if answer(EpochSeconds(now().0 + SOON_S)).0 != expected {
+        stage
+            .paper
+            .remark("(the night session begins or ends just now, so none of its tickets is shown)");
+        return Ok(());
+    }
+    let of_the_night = |ticket: &Order| ticket.session_id == night.session_id;
     let ticket = stage.ticket_that(
         At::Turnstile,
         expected,
@@ -107,11 +115,6 @@ fn night(stage: &mut Stage<'_>) -> Result<()> {
     stage.show(vec![visit])
 }
 
-fn is(ticket: &stile_tests::booking::Order, kind: Kind) -> bool {
+fn is(ticket: &Order, kind: Kind) -> bool {
     ticket.kind == kind
-}
-
-/// Whether the booking system printed a code of its own on it.
-pub fn has_code(ticket: &stile_tests::booking::Order) -> bool {
-    ticket.code.is_some()
 }
