@@ -160,7 +160,7 @@ impl Cases {
     /// What the gate makes of a text, in the words of the cases.
     fn judge(&self, case: &Case) -> String {
         let mut venue = Venue::new();
-        venue.policy.codes = self.policy.clone();
+        venue.policy.codes = self.policy;
         venue.policy.opaque_shapes = match case.mode.as_str() {
             "opaque" => self.opaque_shapes.clone(),
             _ => Vec::new(),
