@@ -90,7 +90,7 @@ has_downloader() { command -v curl >/dev/null || command -v wget >/dev/null; }
 missing_packages() {
     has_ca_certificates || echo ca-certificates
     has_c_compiler || echo gcc libc6-dev
-    if wants demo && ! command -v zbarimg >/dev/null; then echo zbar-tools; fi
+    if { wants demo || wants test; } && ! command -v zbarimg >/dev/null; then echo zbar-tools; fi
     if wants test && ! find_python >/dev/null; then echo python3 python3-cryptography; fi
 }
 
