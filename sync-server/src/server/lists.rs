@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::{Device, Server, WhitelistStream};
 use crate::error::ServerError;
 use crate::lists::{ListSummary, RowSecrets, row_bytes};
-use crate::store::{ListSnapshot, StoreError};
+use crate::store::{ListSnapshot, ListState, StoreError};
 use crate::venue_keys::VenueKeys;
 
 /// A list is not given away any more this long after its day, in seconds, and personal data with
@@ -33,6 +33,9 @@ const PAGE_ROWS: u32 = 500;
 const PAGES_AHEAD: usize = 4;
 /// How long a gate may take for a line before its list is broken off.
 const PAGE_TIME: Duration = Duration::from_secs(60);
+/// How long it may take for the whole list: 100,000 rows at 256 kbit/s, compressed, take ten
+/// minutes. While one reads, the store cannot let go of what has changed since.
+const LIST_TIME: Duration = Duration::from_secs(30 * 60);
 /// Lists whose digests are kept in memory, some 10 KiB each.
 const LISTS_KEPT: usize = 1_024;
 
@@ -78,11 +81,7 @@ impl Server {
         let ended_since = EpochSeconds(now.0.saturating_sub(KEPT_AFTER_DAY_S));
         let mut manifests = Vec::new();
         for day in self.store.held_days(keys.number, now, ended_since).await? {
-            manifests.extend(
-                self.current_list(&keys, &day)
-                    .await?
-                    .map(|list| list.signed),
-            );
+            manifests.extend(self.current_manifest(&keys, &day).await?);
         }
         Ok(Lists {
             key_manifest: self.key_manifest(&keys).await?,
@@ -110,12 +109,35 @@ impl Server {
         let manifest = list.manifest.clone();
         let (sender, chunks) = mpsc::channel(PAGES_AHEAD);
         tokio::spawn(async move {
-            if let Err(error) = send(&sender, head, list, &keys).await {
+            let sent = tokio::time::timeout(LIST_TIME, send(&sender, head, list, &keys)).await;
+            if let Err(error) = sent.unwrap_or_else(|_| Err(too_slow())) {
                 // If nobody listens any more, nobody needs to hear it.
                 let _ = sender.send_timeout(Err(error), PAGE_TIME).await;
             }
         });
         Ok(WhitelistStream { manifest, chunks })
+    }
+
+    /// A day's manifest as it is now; `None` if there is no such day. The rows are looked at only
+    /// where they have changed.
+    async fn current_manifest(
+        &self,
+        keys: &VenueKeys,
+        day: &ServiceDay,
+    ) -> Result<Option<Signed>, ServerError> {
+        let known = self.lists.of(keys.number, day);
+        // Held while the store is read, so that what is known never goes back.
+        let mut known = known.lock().await;
+        match self.store.list_state(keys.number, day).await? {
+            None => Ok(None),
+            Some(state) if state.version == known.summary.version => {
+                Ok(Some(self.manifest(keys, day, &state, &mut known)?.1))
+            }
+            Some(_) => Ok(self
+                .refreshed(keys, day, &mut known)
+                .await?
+                .map(|list| list.signed)),
+        }
     }
 
     /// A day's list as it is now, with its manifest; `None` if there is no such day.
@@ -125,18 +147,23 @@ impl Server {
         day: &ServiceDay,
     ) -> Result<Option<CurrentList>, ServerError> {
         let known = self.lists.of(keys.number, day);
-        // Held while the store is read, so that what is known never goes back.
         let mut known = known.lock().await;
+        self.refreshed(keys, day, &mut known).await
+    }
+
+    async fn refreshed(
+        &self,
+        keys: &VenueKeys,
+        day: &ServiceDay,
+        known: &mut KnownList,
+    ) -> Result<Option<CurrentList>, ServerError> {
         let Some(mut rows) = self.store.list(keys.number, day).await? else {
             return Ok(None);
         };
-        let changed = known.summary.refresh(&mut *rows, keys).await?;
-        let now = self.now();
-        let (manifest, signed) = match known.manifest.take() {
-            Some(kept) if !changed && now.since(kept.0.issued_at).abs() < SIGNED_ANEW_MS => kept,
-            _ => self.sign_list(keys, day, &known.summary, &*rows)?,
-        };
-        known.manifest = Some((manifest.clone(), signed.clone()));
+        if known.summary.refresh(&mut *rows, keys).await? {
+            known.manifest = None;
+        }
+        let (manifest, signed) = self.manifest(keys, day, rows.state(), known)?;
         Ok(Some(CurrentList {
             manifest,
             signed,
@@ -146,15 +173,31 @@ impl Server {
         }))
     }
 
+    /// The manifest of what is known, signed anew when it is old.
+    fn manifest(
+        &self,
+        keys: &VenueKeys,
+        day: &ServiceDay,
+        state: &ListState,
+        known: &mut KnownList,
+    ) -> Result<(ListManifest, Signed), ServerError> {
+        let now = self.now();
+        let manifest = match known.manifest.take() {
+            Some(kept) if now.since(kept.0.issued_at).saturating_abs() < SIGNED_ANEW_MS => kept,
+            _ => self.sign_list(keys, day, state, &known.summary)?,
+        };
+        known.manifest = Some(manifest.clone());
+        Ok(manifest)
+    }
+
     fn sign_list(
         &self,
         keys: &VenueKeys,
         day: &ServiceDay,
+        state: &ListState,
         summary: &ListSummary,
-        rows: &dyn ListSnapshot,
     ) -> Result<(ListManifest, Signed), ServerError> {
         let issued_at = self.now();
-        let state = rows.state();
         let manifest = ListManifest {
             venue_id: keys.venue_id.clone(),
             service_day: day.clone(),
@@ -212,7 +255,9 @@ async fn send_line(chunks: &Chunks, line: &impl Serialize) -> Result<(), ServerE
     chunks
         .send_timeout(Ok(bytes), PAGE_TIME)
         .await
-        .map_err(|_| {
-            ServerError::StoreUnavailable(StoreError::Unavailable("the gate took too long".into()))
-        })
+        .map_err(|_| too_slow())
+}
+
+fn too_slow() -> ServerError {
+    ServerError::StoreUnavailable(StoreError::Unavailable("the gate took too long".into()))
 }

@@ -191,6 +191,9 @@ pub trait Store: Send + Sync {
         ended_since: EpochSeconds,
     ) -> Result<Vec<ServiceDay>>;
 
+    /// What holds for a day's list as a whole; `None` if there is no such day.
+    async fn list_state(&self, venue: VenueNumber, day: &ServiceDay) -> Result<Option<ListState>>;
+
     /// One moment of a day's list, to be read piece by piece; `None` if there is no such day.
     /// Whoever has read a version has missed no change of that version or a lower one.
     async fn list(

@@ -11,7 +11,7 @@ use stile_core::time::EpochMillis;
 use super::logs::{self, OpenLog};
 use super::quarantine;
 use super::records::{self, Acceptance, Ids};
-use super::standings::{self, Movements, Place};
+use super::standings::{self, Admission, Movements};
 use crate::store::{FilingBatch, FilingOutcome, FilingRecord, FilingResult, Result};
 
 /// What became of a record, before the standings are settled.
@@ -27,8 +27,8 @@ enum Filed {
 enum Ticket {
     /// It moved none.
     None,
-    /// Where it moved people, and the persons that the ticket admits.
-    Known(Place, u8),
+    /// The admission that it used or gave back, and the persons that the ticket admits.
+    Known(Admission, u8),
     /// It admitted one that is not there.
     Unknown,
 }
@@ -42,8 +42,8 @@ struct Filing<'c> {
     ids: Ids<'c>,
     movements: Movements<'c>,
     logs: Vec<OpenLog>,
-    /// Where entries may not all fit.
-    unsettled: HashSet<Place>,
+    /// Admissions whose entries may not all fit.
+    unsettled: HashSet<Admission>,
 }
 
 pub(super) fn file(
@@ -110,7 +110,7 @@ impl Filing<'_> {
         let filed = match self.ticket(record)? {
             Ticket::Unknown => self.wait_for_ticket(record)?,
             Ticket::None => self.accept(record, None)?,
-            Ticket::Known(at, admits) => self.accept(record, Some((at, admits)))?,
+            Ticket::Known(admission, admits) => self.accept(record, Some((admission, admits)))?,
         };
         self.log(record.log_id).have.add(record.sequence);
         Ok(filed)
@@ -135,7 +135,7 @@ impl Filing<'_> {
                 let day = day.cloned().unwrap_or(facts.day);
                 let checkpoint = movement.checkpoint.clone();
                 Ticket::Known(
-                    Place {
+                    Admission {
                         number,
                         day,
                         checkpoint,
@@ -149,19 +149,19 @@ impl Filing<'_> {
         })
     }
 
-    fn accept(&mut self, record: &FilingRecord, moves: Option<(Place, u8)>) -> Result<Filed> {
+    fn accept(&mut self, record: &FilingRecord, moves: Option<(Admission, u8)>) -> Result<Filed> {
         let place = self.acceptance.next();
         if !self.ids.take(record.id, &record.hash, Some(place))? {
             return self.known(record);
         }
         let way = record.movement.as_ref().map(|movement| movement.way);
         self.acceptance.accept(self.now, way, &record.bytes)?;
-        if let (Some((at, admits)), Some(movement)) = (moves, &record.movement) {
-            let is_first = self.movements.add(&at, place)?;
+        if let (Some((admission, admits)), Some(movement)) = (moves, &record.movement) {
+            let is_first = self.movements.add(&admission, place)?;
             let fits = movement.way == Way::Exit || movement.persons <= admits;
             // The first entry, if it fits, is a winner as it was stored.
             if !(is_first && fits) {
-                self.unsettled.insert(at);
+                self.unsettled.insert(admission);
             }
         }
         Ok(Filed::Accepted((way == Some(Way::Entry)).then_some(place)))
@@ -218,8 +218,8 @@ impl Filing<'_> {
         for log in &self.logs {
             logs::keep(connection, venue, &self.batch.device_id, log)?;
         }
-        for at in &self.unsettled {
-            standings::settle_place(connection, venue, at, self.now)?;
+        for admission in &self.unsettled {
+            standings::settle_one(connection, venue, admission, self.now)?;
         }
         let standing = |place| records::standing(connection, place);
         let all_fit = self.unsettled.is_empty();

@@ -239,6 +239,13 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn list_state(&self, venue: VenueNumber, day: &ServiceDay) -> Result<Option<ListState>> {
+        let day = day.clone();
+        self.readers
+            .read(move |db| lists::state(db, venue, &day))
+            .await
+    }
+
     async fn list(
         &self,
         venue: VenueNumber,

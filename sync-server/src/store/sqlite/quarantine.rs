@@ -7,7 +7,7 @@ use stile_core::time::EpochMillis;
 
 use super::columns::{millis, parsed, word};
 use super::records::Acceptance;
-use super::standings::{self, Movements, Place};
+use super::standings::{self, Admission, Movements};
 use super::words::Word;
 use crate::admissions::movement_to_file;
 use crate::store::{FilingRecord, Quarantined, Result, StoreError};
@@ -149,7 +149,7 @@ fn add_movement(
     if let Some(facts) = movements.facts(number, head.service_day.as_ref())? {
         let day = head.service_day.unwrap_or(facts.day);
         movements.add(
-            &Place {
+            &Admission {
                 number,
                 day,
                 checkpoint: head.checkpoint,

@@ -14,7 +14,9 @@ use crate::store::{Result, StoreError};
 const READERS: usize = 8;
 /// Lists that are read out at the same time. They have connections of their own, since a slow gate
 /// may hold one for minutes.
-const LISTS: usize = 32;
+const LISTS: usize = 64;
+/// Memory that each of those may hold pages in, in KiB: they read each page once.
+const LIST_CACHE_KIB: i64 = 256;
 
 /// Hands out reading connections.
 pub(super) struct Readers {
@@ -68,7 +70,12 @@ impl Readers {
             .await
             .map_err(|_| StoreError::Closed)?;
         let path = self.path.clone();
-        let connection = blocking(move || Ok(read_only(&path)?)).await?;
+        let connection = blocking(move || {
+            let connection = read_only(&path)?;
+            connection.pragma_update(None, "cache_size", -LIST_CACHE_KIB)?;
+            Ok(connection)
+        })
+        .await?;
         Ok((connection, permit))
     }
 

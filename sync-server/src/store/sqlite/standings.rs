@@ -14,10 +14,22 @@ use crate::store::{Conflict, ConflictEntry, Result, StoreError};
 
 /// What one admission is good for: a ticket, on a day, at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct Admission {
     pub number: TicketNumber,
     pub day: ServiceDay,
     pub checkpoint: Checkpoint,
+}
+
+impl Admission {
+    /// The columns that it is found by.
+    fn key(&self, venue: VenueNumber) -> (u16, i64, &str, &str) {
+        let Self {
+            number,
+            day,
+            checkpoint,
+        } = self;
+        (venue.0, number.as_i64(), day.as_str(), checkpoint.as_str())
+    }
 }
 
 /// A ticket, as far as admissions ask for it.
@@ -89,22 +101,13 @@ impl<'c> Movements<'c> {
         Ok(facts.optional()?)
     }
 
-    /// Adds the movement of the record at `place`; says whether it is the first there.
-    pub(super) fn add(&mut self, at: &Place, place: i64) -> Result<bool> {
-        let Place {
-            number,
-            day,
-            checkpoint,
-        } = at;
-        let key = (
-            self.venue.0,
-            number.as_i64(),
-            day.as_str(),
-            checkpoint.as_str(),
-        );
+    /// Adds the movement of the record at a place of the log; says whether it is the first of its
+    /// admission.
+    pub(super) fn add(&mut self, admission: &Admission, place: i64) -> Result<bool> {
+        let (venue, number, day, checkpoint) = admission.key(self.venue);
         if self
             .insert_first
-            .execute((key.0, key.1, key.2, key.3, place))?
+            .execute((venue, number, day, checkpoint, place))?
             == 1
         {
             return Ok(true);
@@ -115,37 +118,37 @@ impl<'c> Movements<'c> {
                  SELECT ?1, ?2, ?3, ?4, max(turn) + 1, ?5 FROM movements
                  WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4",
             )?
-            .execute((key.0, key.1, key.2, key.3, place))?;
+            .execute((venue, number, day, checkpoint, place))?;
         Ok(false)
     }
 }
 
-/// Settles all places of a ticket: it admits another number, or enters another session.
+/// Settles all admissions of a ticket: it admits another number, or enters another session.
 pub(super) fn settle_ticket(
     connection: &Connection,
     venue: VenueNumber,
     number: TicketNumber,
     now: EpochMillis,
 ) -> Result<()> {
-    let places = connection
+    let admissions = connection
         .prepare_cached(
             "SELECT DISTINCT service_day, checkpoint FROM movements
              WHERE venue = ?1 AND number = ?2",
         )?
         .query_map(params![venue.0, number.as_i64()], |row| {
-            Ok(Place {
+            Ok(Admission {
                 number,
                 day: parsed(row, 0)?,
                 checkpoint: parsed(row, 1)?,
             })
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    places
+    admissions
         .iter()
-        .try_for_each(|place| settle_place(connection, venue, place, now))
+        .try_for_each(|admission| settle_one(connection, venue, admission, now))
 }
 
-/// Settles all places of a session's tickets: they re-enter by another rule.
+/// Settles all admissions of a session's tickets: they re-enter by another rule.
 pub(super) fn settle_session(
     connection: &Connection,
     venue: VenueNumber,
@@ -171,11 +174,11 @@ pub(super) fn settle_session(
         .try_for_each(|number| settle_ticket(connection, venue, number, now))
 }
 
-/// Settles one place, and opens or clears its conflict.
-pub(super) fn settle_place(
+/// Settles one admission, and opens or clears its conflict.
+pub(super) fn settle_one(
     connection: &Connection,
     venue: VenueNumber,
-    place: &Place,
+    admission: &Admission,
     now: EpochMillis,
 ) -> Result<()> {
     let mut update = connection.prepare_cached(
@@ -183,50 +186,33 @@ pub(super) fn settle_place(
          WHERE place = (SELECT place FROM record_ids WHERE venue = ?1 AND id = ?2)
            AND standing IS NOT ?3",
     )?;
-    let settled = settled(connection, venue, place)?;
+    let settled = settled(connection, venue, admission)?;
     for (entry, standing) in &settled.entries {
         update.execute(params![venue.0, entry.record_id.0, standing.word()])?;
     }
-    let (open, now) = (settled.has_loser(), now.0);
-    let key = (
-        venue.0,
-        place.number.as_i64(),
-        place.day.as_str(),
-        place.checkpoint.as_str(),
-    );
-    if open {
-        connection
-            .prepare_cached(
-                "INSERT INTO conflicts (venue, number, service_day, checkpoint, opened_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT DO UPDATE SET cleared_at = NULL",
-            )?
-            .execute((key.0, key.1, key.2, key.3, now))?;
+    let (venue, number, day, checkpoint) = admission.key(venue);
+    let sql = if settled.has_loser() {
+        "INSERT INTO conflicts (venue, number, service_day, checkpoint, opened_at)
+         VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO UPDATE SET cleared_at = NULL"
     } else {
-        connection
-            .prepare_cached(
-                "UPDATE conflicts SET cleared_at = ?5
-                 WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4
-                   AND cleared_at IS NULL",
-            )?
-            .execute((key.0, key.1, key.2, key.3, now))?;
-    }
+        "UPDATE conflicts SET cleared_at = ?5
+         WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4
+           AND cleared_at IS NULL"
+    };
+    connection
+        .prepare_cached(sql)?
+        .execute((venue, number, day, checkpoint, now.0))?;
     Ok(())
 }
 
-fn settled(connection: &Connection, venue: VenueNumber, place: &Place) -> Result<Settled> {
-    let (admits, reentry) = rule(connection, venue, place.number)?;
+fn settled(connection: &Connection, venue: VenueNumber, admission: &Admission) -> Result<Settled> {
+    let (admits, reentry) = rule(connection, venue, admission.number)?;
     let mut statement = connection.prepare_cached(
         "SELECT record FROM movements JOIN records USING (place)
          WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4",
     )?;
-    let key = params![
-        venue.0,
-        place.number.as_i64(),
-        place.day.as_str(),
-        place.checkpoint.as_str()
-    ];
-    let mut rows = statement.query(key)?;
+    let mut rows = statement.query(admission.key(venue))?;
     let mut movements: Vec<Movement> = Vec::new();
     while let Some(row) = rows.next()? {
         let bytes = row.get_ref(0)?.as_blob().map_err(|error| damaged(&error))?;
@@ -257,6 +243,13 @@ fn rule(
     Ok(rule?)
 }
 
+/// An open conflict, as far as its table has it.
+struct Open {
+    admission: Admission,
+    opened_at: EpochMillis,
+    ticket_id: TicketId,
+}
+
 pub(super) fn conflicts(
     connection: &Connection,
     venue: VenueNumber,
@@ -270,35 +263,46 @@ pub(super) fn conflicts(
     )?;
     let open = statement
         .query_map(params![venue.0, limit], |row| {
-            let place = Place {
+            let admission = Admission {
                 number: number(row, 0, TicketNumber::from_i64)?,
                 day: parsed(row, 1)?,
                 checkpoint: parsed(row, 2)?,
             };
-            Ok((place, millis(row, 3)?, parsed(row, 4)?))
-        })?
-        .collect::<rusqlite::Result<Vec<(Place, EpochMillis, TicketId)>>>()?;
-    open.into_iter()
-        .map(|(place, opened_at, ticket_id)| {
-            let settled = settled(connection, venue, &place)?;
-            let entries = settled
-                .entries
-                .into_iter()
-                .map(|(entry, standing)| ConflictEntry {
-                    record_id: entry.record_id,
-                    gate_id: entry.gate_id,
-                    at: entry.at,
-                    persons: entry.persons,
-                    standing,
-                });
-            Ok(Conflict {
-                ticket_id,
-                number: place.number,
-                checkpoint: place.checkpoint,
-                service_day: place.day,
-                opened_at,
-                entries: entries.collect(),
+            Ok(Open {
+                admission,
+                opened_at: millis(row, 3)?,
+                ticket_id: parsed(row, 4)?,
             })
-        })
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    open.into_iter()
+        .map(|open| conflict(connection, venue, open))
         .collect()
+}
+
+fn conflict(connection: &Connection, venue: VenueNumber, open: Open) -> Result<Conflict> {
+    let settled = settled(connection, venue, &open.admission)?;
+    let entries = settled
+        .entries
+        .into_iter()
+        .map(|(entry, standing)| ConflictEntry {
+            record_id: entry.record_id,
+            gate_id: entry.gate_id,
+            at: entry.at,
+            persons: entry.persons,
+            standing,
+        });
+    let Admission {
+        number,
+        day,
+        checkpoint,
+    } = open.admission;
+    Ok(Conflict {
+        ticket_id: open.ticket_id,
+        number,
+        checkpoint,
+        service_day: day,
+        opened_at: open.opened_at,
+        entries: entries.collect(),
+    })
 }

@@ -1,0 +1,14 @@
+//! What the store takes and gives: the domain's things as the server knows them, without any
+//! engine's.
+
+mod api_keys;
+mod devices;
+mod records;
+mod tickets;
+mod venues;
+
+pub use api_keys::*;
+pub use devices::*;
+pub use records::*;
+pub use tickets::*;
+pub use venues::*;

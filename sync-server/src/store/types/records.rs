@@ -1,0 +1,153 @@
+//! Records on their way in, in the log, in conflict, in quarantine.
+
+use stile_core::admissions::Way;
+use stile_core::ids::{Checkpoint, DeviceId, GateId, LogId, RecordId, TicketId, TicketNumber};
+use stile_core::protocol::{LogState, QuarantineCause, RecordStanding};
+use stile_core::time::{EpochMillis, ServiceDay};
+
+/// A batch of one device, verified and read.
+#[derive(Debug, Clone)]
+pub struct FilingBatch {
+    /// Who signed it.
+    pub device_id: DeviceId,
+    /// Its records.
+    pub records: Vec<FilingRecord>,
+}
+
+/// A record, read as far as filing needs it.
+#[derive(Debug, Clone)]
+pub struct FilingRecord {
+    /// Its id.
+    pub id: RecordId,
+    /// SHA-256 of its bytes.
+    pub hash: [u8; 32],
+    /// Its log.
+    pub log_id: LogId,
+    /// Its place there, 1 ..= 2^63 − 1.
+    pub sequence: u64,
+    /// Made for another venue, or names another device.
+    pub foreign: bool,
+    /// What it did to a ticket, if anything.
+    pub movement: Option<FilingMovement>,
+    /// The bytes as the device wrote them.
+    pub bytes: Vec<u8>,
+}
+
+/// What a record did to a ticket's admissions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilingMovement {
+    /// Entry (a check-in) or exit.
+    pub way: Way,
+    /// The ticket; none if the record names none.
+    pub number: Option<TicketNumber>,
+    /// The day that it counts to, where the record says so; else the ticket's.
+    pub service_day: Option<ServiceDay>,
+    /// Where.
+    pub checkpoint: Checkpoint,
+    /// How many.
+    pub persons: u8,
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilingOutcome {
+    /// One per record, in the order given.
+    pub results: Vec<FilingResult>,
+    /// One per log, in the order in which they came first.
+    pub logs: Vec<LogState>,
+}
+
+/// What became of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilingResult {
+    /// Stored now.
+    Accepted(Option<RecordStanding>),
+    /// Stored before.
+    Replayed(Option<RecordStanding>),
+    /// Set aside, now or before.
+    Quarantined(QuarantineCause),
+}
+
+/// Which part of a venue's log is pulled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LogStream {
+    /// All accepted records.
+    Records,
+    /// Those that admitted a ticket at an `in` gate.
+    CheckIns,
+}
+
+/// A record's place in its venue's log: the order in which it was accepted, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position(pub u64);
+
+/// A piece of a venue's log.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// In ascending order of their positions.
+    pub records: Vec<StoredRecord>,
+    /// Behind which the next piece starts.
+    pub next: Position,
+    /// Whether there was more at that moment.
+    pub more: bool,
+}
+
+/// An accepted record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// Its place.
+    pub position: Position,
+    /// When the server got it.
+    pub received_at: EpochMillis,
+    /// Where a check-in stands.
+    pub standing: Option<RecordStanding>,
+    /// The bytes as the device wrote them.
+    pub bytes: Vec<u8>,
+}
+
+/// A ticket that was admitted for more persons than it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The ticket.
+    pub ticket_id: TicketId,
+    /// Its number.
+    pub number: TicketNumber,
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// The day.
+    pub service_day: ServiceDay,
+    /// When it was first seen.
+    pub opened_at: EpochMillis,
+    /// Its entries, in the order of the rule.
+    pub entries: Vec<ConflictEntry>,
+}
+
+/// One entry of a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictEntry {
+    /// The record.
+    pub record_id: RecordId,
+    /// Where.
+    pub gate_id: GateId,
+    /// When, by the device's clock.
+    pub at: EpochMillis,
+    /// For how many.
+    pub persons: u8,
+    /// Whether it fitted.
+    pub standing: RecordStanding,
+}
+
+/// A record that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantined {
+    /// Its id.
+    pub id: RecordId,
+    /// Who sent it.
+    pub device_id: DeviceId,
+    /// Why it waits.
+    pub cause: QuarantineCause,
+    /// When the server got it.
+    pub received_at: EpochMillis,
+    /// The bytes as the device wrote them.
+    pub bytes: Vec<u8>,
+}

@@ -1,0 +1,111 @@
+//! Tickets, and the lists that they stand in.
+
+use stile_core::ids::{LastFour, OrderNumber, SessionId, TicketId, TicketNumber, Zone};
+use stile_core::ticket::{CancelCause, Session, Standing, TicketStatus};
+use stile_core::time::EpochSeconds;
+
+use super::Change;
+
+/// What an upsert may set of a ticket, whatever it was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketFields {
+    /// The booking system's id.
+    pub ticket_id: TicketId,
+    /// Its order.
+    pub order_number: OrderNumber,
+    /// The session that it enters.
+    pub session_id: SessionId,
+    /// Zones that it opens; empty means those of its session.
+    pub zones: Vec<Zone>,
+    /// What the guard reads; empty if nothing.
+    pub label: String,
+    /// The holder's name, masked; empty if none.
+    pub holder_mask: String,
+    /// Last four digits of the holder's phone.
+    pub last_four: Option<LastFour>,
+    /// Ticket category; empty if none.
+    pub category: String,
+    /// What a guard must look at; empty if nothing.
+    pub attention: String,
+    /// The channel it was booked by; empty if none.
+    pub source: String,
+    /// Age group of the holder; empty if none.
+    pub age_group: String,
+    /// Persons that it admits.
+    pub admits: u8,
+    /// Start of its own admission window, if it has one.
+    pub admit_from: Option<EpochSeconds>,
+    /// End of its own admission window, exclusive, if it has one.
+    pub admit_until: Option<EpochSeconds>,
+    /// Hashes of its opaque codes.
+    pub opaque_hashes: Vec<[u8; 16]>,
+    /// The booking system's count of changes, if it has one.
+    pub source_version: Option<i64>,
+}
+
+/// One line of an upsert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketUpsert {
+    /// Its number, derived from its id.
+    pub number: TicketNumber,
+    /// The bucket of its number.
+    pub bucket: u8,
+    /// What it is to be.
+    pub fields: TicketFields,
+    /// Where it is to stand, if the line says so.
+    pub status: Option<TicketStatus>,
+    /// Why it was cancelled, where `status` is cancelled.
+    pub cancel_cause: Option<CancelCause>,
+}
+
+/// What became of a line of an upsert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upserted {
+    /// It is as the line says.
+    Put(Change),
+    /// There is no such session.
+    UnknownSession,
+    /// The stored `source_version` is this, and the line's is lower.
+    Outdated(i64),
+    /// Another ticket has this number.
+    NumberTaken,
+}
+
+/// A row of a day's list: a ticket, or the tombstone of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListRow {
+    /// Its number.
+    pub number: TicketNumber,
+    /// What an upsert sets.
+    pub fields: TicketFields,
+    /// Where it stands.
+    pub status: TicketStatus,
+    /// Why it was cancelled, if it was.
+    pub cancel_cause: Option<CancelCause>,
+    /// Counts up when it is issued anew.
+    pub revision: u8,
+    /// The ticket itself, or a tombstone.
+    pub standing: Standing,
+    /// The list's version at the row's last change.
+    pub version: u64,
+}
+
+/// A ticket with its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketInSession {
+    /// The ticket; never a tombstone of a moved one.
+    pub ticket: ListRow,
+    /// Its session.
+    pub session: Session,
+}
+
+/// What holds for a day's list as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListState {
+    /// Counts up with each change of rows or settings; 1 at first.
+    pub version: u64,
+    /// The day's first moment.
+    pub day_from: EpochSeconds,
+    /// The first moment that is no longer the day's.
+    pub day_until: EpochSeconds,
+}
