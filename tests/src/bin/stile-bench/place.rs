@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use stile_core::codes::Format;
 use stile_core::device::{Candidate, Device};
 use stile_core::protocol::EnrolAnswer;
@@ -57,12 +57,17 @@ impl Place {
     }
 
     /// Tickets for one person that are admitted now: `count` behind the first `skip`.
-    pub fn good(&self, skip: usize, count: usize) -> Vec<&Order> {
+    pub fn good(&self, skip: usize, count: usize) -> Result<Vec<&Order>> {
         let busy = &self.day.timetable.busy().session_id;
         let good = self.day.tickets.iter().filter(|ticket| {
             ticket.kind == Kind::Plain && ticket.session_id == *busy && ticket.admits == 1
         });
-        good.skip(skip).take(count).collect()
+        let good: Vec<_> = good.skip(skip).take(count).collect();
+        ensure!(
+            good.len() == count,
+            "too few good tickets; measure with more --tickets"
+        );
+        Ok(good)
     }
 
     /// Fresh codes of tickets.

@@ -9,9 +9,8 @@ use stile_tests::museum::ENTRANCE;
 use crate::figures::{Figures, Samples};
 use crate::footprint::resident_mib;
 use crate::place::Place;
+use crate::scans::{SCANS, STALL_SCANS};
 
-/// Tickets that the other measurements have used up.
-const USED: usize = 14_000;
 /// Readings; each opens the relay for half a second, so they are few.
 const READINGS: usize = 60;
 /// As far apart as the relay's pulses: a reading waits for the one before to close.
@@ -21,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(600);
 pub fn measure(place: &mut Place, figures: &mut Figures) -> Result<()> {
     let mut gate = place.museum.open_gate(ENTRANCE, &place.day.timetable)?;
     let mut samples = Samples::default();
-    for code in place.codes(&place.good(USED, READINGS), Format::G2)? {
+    for code in place.codes(&place.good(SCANS + STALL_SCANS, READINGS)?, Format::G2)? {
         let said = gate.scan(&code)?;
         let us = said
             .line_to_relay_us

@@ -14,15 +14,13 @@ use crate::lists::stream;
 use crate::place::Place;
 
 /// Scans to time.
-const SCANS: usize = 2_000;
-/// Tickets that the decisions have used up.
-const USED: usize = 8_000;
+pub const SCANS: usize = 2_000;
 /// The disk is asked for one page, as SQLite's are.
 const PAGE: usize = 4096;
 /// Pages that are written in turns, over and over: a file that does not grow.
 const PAGES: u64 = 256;
 /// Scans while lists are applied, as far apart as a fast queue's readings.
-const STALL_SCANS: usize = 3_000;
+pub const STALL_SCANS: usize = 3_000;
 const STALL_PAUSE: Duration = Duration::from_millis(1);
 
 /// A file to ask the disk with.
@@ -59,7 +57,7 @@ impl Probe {
 pub fn durable(place: &Place, device: &Device, figures: &mut Figures) -> Result<()> {
     let mut probe = Probe::new(place)?;
     let (mut scans, mut disk) = (Samples::default(), Samples::default());
-    for code in place.codes(&place.good(USED, SCANS), Format::V1)? {
+    for code in place.codes(&place.good(0, SCANS)?, Format::V1)? {
         disk.add(probe.ask()?);
         let started = Instant::now();
         let outcome = device.scan(code.as_bytes());
@@ -96,7 +94,7 @@ pub fn while_a_list_is_applied(
         Ok(())
     })?;
     let day = place.day.timetable.service_day()?;
-    let codes = place.codes(&place.good(USED + SCANS, STALL_SCANS), Format::V1)?;
+    let codes = place.codes(&place.good(SCANS, STALL_SCANS)?, Format::V1)?;
     let done = AtomicBool::new(false);
     let (scans, applied) = std::thread::scope(|scope| -> Result<_> {
         let lists = scope.spawn(|| -> Result<u32> {
