@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// the gate for a last upload.
 const STOP_TIME: Duration = Duration::from_secs(40);
 /// How often a condition is looked at while it is waited for.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Where a program of this workspace was built.
 pub fn program(name: &str) -> Result<PathBuf> {

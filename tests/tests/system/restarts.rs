@@ -3,7 +3,10 @@
 use stile_core::reason::Reason;
 use stile_core::ticket::CancelCause;
 use stile_tests::api::Stream;
+use stile_tests::gate::GATE;
 use stile_tests::museum::wait_until_drained;
+use stile_tests::programs::run;
+use stile_tests::server::SERVER;
 
 use crate::house::House;
 
@@ -93,6 +96,31 @@ fn a_cancelled_ticket_is_refused_at_an_online_gate_within_seconds() {
     assert_eq!(
         house.turnstile.scan(&code).unwrap().reason,
         Some(Reason::Cancelled)
+    );
+    house.everything_has_arrived_once();
+}
+
+#[test]
+fn situation_18_a_second_controller_and_a_second_server_on_the_same_folder_refuse_to_start() {
+    let mut house = House::open(300);
+    let gate = house.turnstile.data().to_string_lossy().into_owned();
+    let error = run(
+        GATE,
+        &["--data", &gate, "run", "--scanner", "tcp:127.0.0.1:0"],
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("another"), "{error}");
+    let server = house.museum.server.data().to_string_lossy().into_owned();
+    let error = run(
+        SERVER,
+        &["--data", &server, "serve", "--listen", "127.0.0.1:0"],
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("another"), "{error}");
+    let code = house.code();
+    assert!(
+        house.turnstile.scan(&code).unwrap().opens,
+        "the first goes on"
     );
     house.everything_has_arrived_once();
 }

@@ -5,6 +5,7 @@ mod changes;
 mod closing;
 mod crowd;
 mod folder;
+mod generate;
 mod keep;
 mod opening;
 mod outage;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use stage::Stage;
 
@@ -37,10 +38,27 @@ struct Arguments {
     /// Leave server and gates running at the end, and say how to scan.
     #[arg(long)]
     keep: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Only writes a day's tickets as a booking system exports them, to standard output.
+    Generate(generate::Generate),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(Command::Generate(wanted)) = &arguments.command {
+        return match generate::generate(wanted) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     match show(&arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
