@@ -83,6 +83,9 @@ fn every_record_outside_the_damaged_pages_is_read_out_and_the_file_is_kept() {
         "each once, in order"
     );
     assert!(!file.exists());
+    let said = stile_server(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(!said.status.success(), "it went on as a new server");
+    assert!(String::from_utf8_lossy(&said.stderr).contains("server.damaged-1.db"));
     assert!(fs::read(folder.path().join("server.damaged-1.db")).unwrap() == bytes);
 }
 

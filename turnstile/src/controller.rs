@@ -41,6 +41,7 @@ impl Controller {
     }
 
     fn read(&self, reading: &Reading) {
+        self.pulses.wait_until_at_rest();
         let outcome = self.device.scan(&reading.bytes);
         let opened = outcome.opens.then(|| self.pulses.pulse());
         if outcome.record_id.is_some() {

@@ -40,6 +40,13 @@ pub enum OpenError {
         .0.display()
     )]
     Older(PathBuf),
+    /// The database was damaged and kept aside, and none has taken its place.
+    #[error(
+        "there is no database, but {} was kept aside as damaged: put the last backup back, or move \
+         that file elsewhere to start with nothing",
+        .0.display()
+    )]
+    Salvaged(PathBuf),
     /// The folder cannot be used.
     #[error("{}: {source}", path.display())]
     Folder {
@@ -98,12 +105,32 @@ impl Server {
         Self::open_folder(data_dir, master_key, clock, lock).await
     }
 
+    /// A server that has lost its database must not go on as a new one by itself.
+    fn refuse_to_start_anew(data_dir: &Path) -> Result<(), OpenError> {
+        let database = data_dir.join(DATABASE_FILE);
+        let aside = fs::read_dir(data_dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .find(|entry| {
+                entry
+                    .file_name()
+                    .to_string_lossy()
+                    .starts_with("server.damaged-")
+            });
+        match aside {
+            Some(aside) if !database.exists() => Err(OpenError::Salvaged(aside.path())),
+            _ => Ok(()),
+        }
+    }
+
     async fn open_folder(
         data_dir: &Path,
         master_key: MasterKeySource,
         clock: Arc<dyn Clock>,
         lock: Option<FolderLock>,
     ) -> Result<Self, OpenError> {
+        Self::refuse_to_start_anew(data_dir)?;
         let path = data_dir.join(DATABASE_FILE);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let check = look(&path)?.and_then(|existing| existing.vault_check);

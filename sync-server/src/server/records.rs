@@ -43,6 +43,14 @@ impl Server {
             .store
             .file_records(keys.number, batch, self.now())
             .await?;
+        let quarantined = outcome.results.iter();
+        let quarantined = quarantined
+            .filter(|one| matches!(one, FilingResult::Quarantined(_)))
+            .count();
+        if quarantined > 0 {
+            let (venue, device) = (&device.venue_id, &device.device_id);
+            tracing::warn!(%venue, %device, quarantined, "records were set aside for a person");
+        }
         let results = ids.into_iter().zip(outcome.results).map(|(id, result)| {
             let (result, standing, why) = match result {
                 FilingResult::Accepted(standing) => (Filed::Accepted, standing, None),

@@ -1,6 +1,7 @@
 //! A relay behind a program: odd hardware, and tests.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use super::{Relay, RelayError};
 /// pulse may find this one still at work.
 const DEADLINE: Duration = Duration::from_secs(2);
 
+const ANYBODY_MAY_RUN_IT: u32 = 0o111;
+
 /// Calls `PROGRAM open` and `PROGRAM close`; exit code 0 means that it is done.
 #[derive(Debug)]
 pub struct CommandRelay {
@@ -22,8 +25,14 @@ pub struct CommandRelay {
 }
 
 impl CommandRelay {
-    /// Takes the program's path, or its name on the search path.
+    /// Takes the program's path, or its name on the search path. A path that leads to no program
+    /// is refused now, and not when the first visitor has been admitted.
     pub fn new(program: &Path) -> io::Result<Self> {
+        let is_path = program.components().count() > 1;
+        if is_path && std::fs::metadata(program)?.permissions().mode() & ANYBODY_MAY_RUN_IT == 0 {
+            let problem = "nobody may run it; make it executable";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+        }
         Ok(Self {
             program: program.to_owned(),
             runtime: Builder::new_current_thread().enable_all().build()?,

@@ -10,9 +10,6 @@ use std::time::{Duration, Instant};
 use super::{Relay, RelayError};
 use crate::threads;
 
-/// Pulses that may wait for the one under way; then the scan loop waits as well, since a visitor
-/// who was admitted must not find the gate forgotten.
-const QUEUE: usize = 16;
 /// How often a close that failed is tried again.
 const CLOSE_RETRY: Duration = Duration::from_secs(1);
 
@@ -34,10 +31,17 @@ pub enum PulseEvent {
     CloseFailed(RelayError),
 }
 
+enum Job {
+    /// Open, hold, close; the opening's outcome is told.
+    Pulse(Sender<Opened>),
+    /// Taken when the relay is at rest, which is all that the sender wants to know.
+    Nothing,
+}
+
 /// The pulses' thread.
 #[derive(Debug)]
 pub struct Pulses {
-    queue: Option<SyncSender<Sender<Opened>>>,
+    queue: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -49,7 +53,8 @@ impl Pulses {
         hold: Duration,
         on: impl FnMut(PulseEvent) + Send + 'static,
     ) -> io::Result<Self> {
-        let (queue, waiting) = sync_channel(QUEUE);
+        // Nothing waits in it: whoever hands a job over knows that the relay is at rest.
+        let (queue, waiting) = sync_channel(0);
         let (closed, first_close) = channel();
         let thread = threads::spawn("relay", move || {
             let mut mover = Mover {
@@ -71,13 +76,22 @@ impl Pulses {
         })
     }
 
-    /// Asks for a pulse behind those that wait. What comes of the opening arrives at the
+    /// Waits until the relay is at rest. A visitor is admitted only when the gate can open for
+    /// them: a check-in made while it still stands open for another would be used up if the
+    /// power went.
+    pub fn wait_until_at_rest(&self) {
+        if let Some(queue) = &self.queue {
+            let _ = queue.send(Job::Nothing);
+        }
+    }
+
+    /// Asks for a pulse. What comes of the opening arrives at the
     /// receiver; nothing does if the relay's thread is gone.
     pub fn pulse(&self) -> Receiver<Opened> {
         let (sender, opened) = channel();
         if let Some(queue) = &self.queue {
             // A dead thread shows as a receiver without a sender.
-            let _ = queue.send(sender);
+            let _ = queue.send(Job::Pulse(sender));
         }
         opened
     }
@@ -102,14 +116,15 @@ struct Mover<F: FnMut(PulseEvent)> {
 }
 
 impl<F: FnMut(PulseEvent)> Mover<F> {
-    fn run(&mut self, hold: Duration, waiting: &Receiver<Sender<Opened>>) {
+    fn run(&mut self, hold: Duration, waiting: &Receiver<Job>) {
         loop {
             let next = match self.is_closed {
                 true => waiting.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 false => waiting.recv_timeout(CLOSE_RETRY),
             };
             match next {
-                Ok(asked) => self.pulse(hold, &asked),
+                Ok(Job::Pulse(asked)) => self.pulse(hold, &asked),
+                Ok(Job::Nothing) => {}
                 Err(RecvTimeoutError::Timeout) => self.close(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }

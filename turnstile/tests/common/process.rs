@@ -91,7 +91,10 @@ impl Place {
     /// A gate at work on standard input, with the relay above and short pulses.
     pub fn run(&self, more: &[&str]) -> Running {
         let relay = self.relay_flag();
-        let mut arguments = vec!["run", "--json", "--relay", &relay, "--hold-ms", "5"];
+        let mut arguments = vec!["run", "--json", "--relay", &relay];
+        if !more.contains(&"--hold-ms") {
+            arguments.extend(["--hold-ms", "5"]);
+        }
         arguments.extend(more);
         Running::start(&self.data(), &arguments)
     }

@@ -176,8 +176,31 @@ fn a_program_that_hangs_is_ended_before_it_can_open_the_gate_late() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_an_error_at_once() {
+fn a_program_that_is_not_there_or_may_not_be_run_is_refused_before_the_first_visitor() {
     let place = Place::default();
-    let mut relay = CommandRelay::new(&place.beside("nothing")).unwrap();
-    assert!(matches!(relay.open(), Err(RelayError::Io { .. })));
+    assert!(CommandRelay::new(&place.beside("nothing")).is_err());
+    let plain = place.beside("plain");
+    fs::write(&plain, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&plain, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(CommandRelay::new(&plain).is_err());
+}
+
+#[test]
+fn nobody_is_admitted_while_the_gate_still_stands_open_for_another() {
+    let scene = Scene::new();
+    let mut gate = scene.place.run(&["--hold-ms", "5000"]);
+    assert_eq!(gate.scan(&scene.code(0))["verdict"], "admit");
+    for n in 1..5 {
+        gate.type_line(&scene.code(n));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    gate.kill();
+    let mut gate = scene.place.run(&["--hold-ms", "0"]);
+    for n in 1..5 {
+        assert_eq!(
+            gate.scan(&scene.code(n))["verdict"],
+            "admit",
+            "not used up by the kill"
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! The network beside the scan loop: it never delays a verdict, and only the server's own word
 //! marks anything.
 
+use std::cell::RefCell;
 use std::net::TcpListener;
 
 use serde_json::Value;
@@ -53,7 +54,12 @@ fn a_listener_that_takes_connections_and_says_nothing_delays_no_verdict() {
     let code = scene.code(0);
     let address = scene.server.address;
     drop(scene.server);
-    let mute = TcpListener::bind(address).unwrap();
+    let bound = RefCell::new(None);
+    eventually("the server's port is free", || {
+        *bound.borrow_mut() = TcpListener::bind(address).ok();
+        bound.borrow().is_some()
+    });
+    let mute = bound.take().unwrap();
     let mut gate = scene.place.run(&[]);
     let (_held, _) = mute.accept().unwrap();
     assert_eq!(gate.scan(&code)["verdict"], "admit");
