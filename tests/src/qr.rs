@@ -49,10 +49,11 @@ pub fn draw(text: &str, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the QR in each picture, in the order given. One run of `zbarimg` reads them all.
+/// Reads the QR in each picture, in the order given. One run of `zbarimg` reads them all. Only QR
+/// is looked for: among thousands of pictures some row of modules is a short linear code as well.
 pub fn read(pictures: &[PathBuf]) -> Result<Vec<String>> {
     let run = Command::new("zbarimg")
-        .args(["--raw", "-q"])
+        .args(["--raw", "-q", "-Sdisable", "-Sqrcode.enable"])
         .args(pictures)
         .output();
     let output = match run {
