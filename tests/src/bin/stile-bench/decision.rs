@@ -53,14 +53,18 @@ pub fn measure(place: &Place, device: &Device, figures: &mut Figures) -> Result<
     Ok(())
 }
 
-/// Order codes that the booking system printed on tickets.
+/// Order codes that the booking system printed on tickets of today.
 fn printed_codes(place: &Place) -> Vec<String> {
-    let codes = place
+    let busy = &place.day.timetable.busy().session_id;
+    let today = place
         .day
         .tickets
         .iter()
-        .filter_map(|ticket| ticket.code.clone());
-    codes.take(READINGS).collect()
+        .filter(|ticket| ticket.session_id == *busy);
+    today
+        .filter_map(|ticket| ticket.code.clone())
+        .take(READINGS)
+        .collect()
 }
 
 fn ed25519() -> Result<Samples> {
