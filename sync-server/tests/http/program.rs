@@ -116,8 +116,9 @@ impl Serving {
     /// Sends a signal by its name.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        let sent = Command::new("kill")
-            .args(["-s", name, &id])
+        // The shell's own kill: a fresh machine has no program of that name.
+        let sent = Command::new("sh")
+            .args(["-c", r#"kill -s "$0" "$1""#, name, &id])
             .status()
             .unwrap();
         assert!(sent.success());
