@@ -119,6 +119,11 @@ text_id!(
     OrderNumber, "order_number", "1 to 64 bytes without control characters", printable
 );
 
+text_id!(
+    /// Somebody who works at the venue's gates: `[A-Za-z0-9_-]{1,64}`.
+    OperatorId, "operator_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+);
+
 impl Default for Checkpoint {
     /// The one that every venue has: `entry`.
     fn default() -> Self {

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::codes::{CodeRules, Format, OpaqueShape};
-use crate::ids::Zone;
+use crate::ids::{GateId, Zone};
+use crate::reason::Reason;
 use crate::ticket::Gate;
+use crate::time::EpochSeconds;
 
 /// A staffed gate admits by a list this long past its `not_after`, in seconds: half a day, so
 /// that a weekend morning starts while somebody is called.
@@ -53,6 +55,36 @@ pub enum Isolation {
     Strict,
 }
 
+/// Shortest and longest wait for the answer to a claim at a staffed gate, in ms: mobile networks
+/// are slow.
+pub const CLAIM_DEADLINE_STAFFED_MS: (u32, u32) = (150, 800);
+/// The same where nobody stands: a visitor at a turnstile pushes.
+pub const CLAIM_DEADLINE_UNATTENDED_MS: (u32, u32) = (150, 400);
+
+/// How a reading of a ticket for several persons is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Party {
+    /// Each reading admits one person.
+    OneByOne,
+    /// One reading admits all that remain.
+    All,
+}
+
+/// A time for which gates stand open for everybody, by plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FreePassageTime {
+    /// Which gate.
+    pub gate_id: GateId,
+    /// From.
+    pub from: EpochSeconds,
+    /// Until, exclusive.
+    pub until: EpochSeconds,
+    /// Why, for the record.
+    #[serde(default)]
+    pub why: String,
+}
+
 /// The part of the policy that differs between gates with and without staff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GatePolicy {
@@ -70,6 +102,22 @@ pub struct GatePolicy {
     /// Cut off from server and hub.
     #[serde(default)]
     pub isolation: Isolation,
+    /// Several persons on one ticket. Staff choose the number; this is what a reading means before
+    /// they do.
+    #[serde(default = "one_by_one")]
+    pub party: Party,
+    /// Least and most that the gate waits for the answer to a claim, in ms; between them it waits
+    /// twice the median round trip. (0, 0) makes no claims.
+    #[serde(default = "claim_deadline_unattended")]
+    pub claim_deadline_ms: (u32, u32),
+}
+
+fn one_by_one() -> Party {
+    Party::OneByOne
+}
+
+fn claim_deadline_unattended() -> (u32, u32) {
+    CLAIM_DEADLINE_UNATTENDED_MS
 }
 
 impl GatePolicy {
@@ -82,6 +130,8 @@ impl GatePolicy {
             whitelist_stale_admit_s: STALE_ADMIT_STAFFED_S,
             clock_unanchored: Leave::Admit,
             isolation: Isolation::Lenient,
+            party: Party::OneByOne,
+            claim_deadline_ms: CLAIM_DEADLINE_STAFFED_MS,
         }
     }
 
@@ -91,9 +141,14 @@ impl GatePolicy {
             unlisted: Leave::Refuse,
             v1_shared_offline: V1SharedOffline::UnverifiableOffline,
             whitelist_stale_admit_s: 0,
+            claim_deadline_ms: CLAIM_DEADLINE_UNATTENDED_MS,
             ..Self::staffed()
         }
     }
+}
+
+fn walk_in_categories() -> Vec<String> {
+    ["child", "guest", "staff"].map(str::to_owned).to_vec()
 }
 
 /// A venue's policy, as it travels to its gates.
@@ -111,6 +166,18 @@ pub struct Policy {
     /// How v1 codes are signed.
     #[serde(default)]
     pub v1_key: V1Key,
+    /// Prefix of the passport numbers that the venue's readers give; none if it takes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passport_prefix: Option<String>,
+    /// The refusals that its supervisors may waive; all that can be waived if none is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waivable: Option<Vec<Reason>>,
+    /// What persons without a ticket may be, such as `child`, `guest`, `staff`.
+    #[serde(default = "walk_in_categories")]
+    pub walk_in_categories: Vec<String>,
+    /// When gates stand open for everybody, by plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free_passage: Vec<FreePassageTime>,
     /// Gates with staff.
     #[serde(default = "GatePolicy::staffed")]
     pub staffed: GatePolicy,
@@ -126,6 +193,10 @@ impl Default for Policy {
             opaque_shapes: Vec::new(),
             codes: CodeRules::default(),
             v1_key: V1Key::default(),
+            passport_prefix: None,
+            waivable: None,
+            walk_in_categories: walk_in_categories(),
+            free_passage: Vec::new(),
             staffed: GatePolicy::staffed(),
             unattended: GatePolicy::unattended(),
         }

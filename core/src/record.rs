@@ -7,7 +7,8 @@ use utoipa::ToSchema;
 use crate::clock::Trust;
 use crate::codes::Format;
 use crate::ids::{
-    Checkpoint, DeviceId, GateId, Kid, LogId, RecordId, SessionId, TicketId, TicketNumber, VenueId,
+    Checkpoint, DeviceId, GateId, Kid, LogId, OperatorId, RecordId, SessionId, TicketId,
+    TicketNumber, VenueId,
 };
 use crate::reason::Reason;
 use crate::ticket::Direction;
@@ -47,6 +48,22 @@ pub struct Record {
 pub enum What {
     /// One reading at a gate, whatever came of it.
     Scan(Scan),
+    /// A refusal that a supervisor waived, or the try.
+    Override(Override),
+    /// An admission taken back, or the try.
+    Undo(Undo),
+    /// What a sensor said of the passage behind an admission.
+    Passage(Passage),
+    /// An admission whose visitor had not passed when the power failed is carried out now.
+    Resume(Resume),
+    /// Persons let in, or out, without a ticket.
+    WalkIn(WalkIn),
+    /// The gate stands open for everybody, or does so no longer.
+    FreePassage(FreePassage),
+    /// A supervisor set the clock's floor anew.
+    ClockSet(ClockSet),
+    /// Refusals above those that are kept one by one.
+    Refusals(Refusals),
 }
 
 /// How a reading came about.
@@ -55,6 +72,12 @@ pub enum What {
 pub enum Via {
     /// A code was read.
     Code,
+    /// Staff looked the ticket up.
+    LookUp,
+    /// Staff admitted it with its order.
+    Order,
+    /// An identity document was read.
+    Document,
 }
 
 /// Whether the gate could ask anybody.
@@ -91,6 +114,42 @@ pub enum Flag {
     NewerRevision,
     /// The list was past its `not_after`.
     StaleList,
+    /// Made in practice mode: counts nowhere.
+    Practice,
+}
+
+/// What came of asking server or hub before an admission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimOutcome {
+    /// The admission was free, and is this gate's now.
+    Granted,
+    /// Another gate had it.
+    Denied,
+    /// No answer came in time.
+    NoAnswer,
+}
+
+/// Why an undo or an override was not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Denied {
+    /// There is no such admission of this device, or no refused reading just before.
+    NothingThere,
+    /// It is taken back already.
+    AlreadyUndone,
+    /// Too long ago.
+    TooLate,
+    /// No reason was given.
+    NoReason,
+    /// The PIN is no supervisor's.
+    WrongPin,
+    /// Too many wrong PINs; wait.
+    LockedOut,
+    /// The refusal may not be waived, at this venue or at all.
+    NotWaivable,
+    /// A further reason stands against it, which was not waived by name.
+    FurtherReason,
 }
 
 /// One reading of a code at a gate.
@@ -131,6 +190,12 @@ pub struct Scan {
     pub persons: u8,
     /// Whether anybody could be asked.
     pub mode: Mode,
+    /// What server or hub said to the claim, if one was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimOutcome>,
+    /// Who was signed in at the gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<OperatorId>,
     /// From the reading to the verdict, in µs.
     pub decision_us: u32,
     /// What else is to be said.
@@ -142,4 +207,181 @@ pub struct Scan {
     /// The ticket's age group, where the venue uses it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub age_group: String,
+}
+
+/// A supervisor lets in whom the gate refused. Counts in the fold like a scan that admitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Override {
+    /// The verdict with what was waived left out, and everything that a scan holds. `reason` is
+    /// the one that still stands, if one does.
+    #[serde(flatten)]
+    pub scan: Scan,
+    /// The refused reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refers_to: Option<RecordId>,
+    /// Each reason that was waived, by name.
+    pub waived: Vec<Reason>,
+    /// Whose PIN it was; none if it was nobody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<OperatorId>,
+    /// The supervisor's words.
+    pub why: String,
+    /// Why it was not carried out, if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<Denied>,
+}
+
+/// An admission, exit or walk-in of this device is taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Undo {
+    /// What is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refers_to: Option<RecordId>,
+    /// Its ticket, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket_id: Option<TicketId>,
+    /// That ticket's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket_number: Option<TicketNumber>,
+    /// That ticket's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The day that it was counted on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_day: Option<ServiceDay>,
+    /// Whether the person in front of the guard is not the one that the ticket names.
+    #[serde(default)]
+    pub mismatch: bool,
+    /// The guard's words.
+    pub why: String,
+    /// Who was signed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<OperatorId>,
+    /// Why it was not carried out, if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<Denied>,
+    /// What else is to be said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+}
+
+/// What a sensor said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PassageOutcome {
+    /// Somebody passed.
+    Passed,
+    /// The arm closed, and nobody had.
+    NotPassed,
+}
+
+/// A passage, or that there was none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Passage {
+    /// The admission that the gate had opened for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refers_to: Option<RecordId>,
+    /// What the sensor said.
+    pub outcome: PassageOutcome,
+    /// Whether it gives the admission back: once per ticket, when nobody passed. The fold leaves
+    /// the admission out, as after an undo.
+    #[serde(default)]
+    pub frees: bool,
+    /// The ticket's number, where it frees one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket_number: Option<TicketNumber>,
+    /// The day that the admission was counted on, where it frees one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_day: Option<ServiceDay>,
+}
+
+/// An admission from before a crash, carried out once. Moves nobody in the fold: the admission
+/// stands already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Resume {
+    /// The admission.
+    pub refers_to: RecordId,
+    /// Its ticket, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket_id: Option<TicketId>,
+    /// Its number, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket_number: Option<TicketNumber>,
+    /// Always 0.
+    pub persons: u8,
+}
+
+/// Persons without a ticket: a child, a guest, staff. Counts inside; has no conflicts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WalkIn {
+    /// Which way they passed.
+    pub direction: Direction,
+    /// How many.
+    pub persons: u8,
+    /// One of the venue's categories.
+    pub category: String,
+    /// The day that they count to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_day: Option<ServiceDay>,
+    /// Who was signed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<OperatorId>,
+    /// What else is to be said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+}
+
+/// What opened a gate for everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FreePassageCause {
+    /// The emergency input.
+    Emergency,
+    /// The venue's schedule.
+    Scheduled,
+    /// A person, by command.
+    Staff,
+}
+
+/// Begin or end of free passage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FreePassage {
+    /// True where it begins.
+    pub begins: bool,
+    /// What opened the gate.
+    pub cause: FreePassageCause,
+    /// The words of whoever opened it; empty where nobody did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// At its end: passages counted meanwhile, where a sensor counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<u64>,
+    /// At its end: the record of its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refers_to: Option<RecordId>,
+}
+
+/// A supervisor corrected the clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClockSet {
+    /// What the device took for the time before.
+    pub from: EpochMillis,
+    /// What it takes for the time now.
+    pub to: EpochMillis,
+    /// Whose PIN it was.
+    pub supervisor: OperatorId,
+    /// The supervisor's words.
+    pub why: String,
+}
+
+/// Refusals of one minute and reason above those that have a record each: noise, or somebody who
+/// tries codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Refusals {
+    /// Why.
+    pub reason: Reason,
+    /// Start of the minute.
+    pub minute: EpochMillis,
+    /// How many.
+    pub count: u32,
 }

@@ -17,7 +17,18 @@ pub struct EpochSeconds(pub i64);
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToSchema,
 )]
 #[serde(transparent)]
 #[schema(value_type = i64, example = 1790816400123_i64)]

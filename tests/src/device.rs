@@ -109,6 +109,8 @@ impl Device {
                 reason: None,
                 persons: 1,
                 mode: Mode::Isolated,
+                claim: None,
+                operator: None,
                 decision_us: 1,
                 flags: Vec::new(),
                 source: String::new(),

@@ -461,6 +461,8 @@ impl Device {
                 } else {
                     Mode::Isolated
                 },
+                claim: None,
+                operator: None,
                 decision_us,
                 flags,
                 source: known

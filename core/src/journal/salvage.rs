@@ -129,7 +129,11 @@ fn keep(new: &Connection, saved: &Saved) -> Result<(), JournalError> {
         _ => SyncStatus::Unsent,
     };
     insert_record(new, log, &record, status, &saved.text)?;
-    let What::Scan(scan) = &record.what;
+    let scan = match &record.what {
+        What::Scan(scan) => scan,
+        What::Override(over) => &over.scan,
+        _ => return Ok(()),
+    };
     if let (Answer::Admit, Some(ticket_number), Some(service_day)) =
         (scan.verdict, scan.ticket_number, &scan.service_day)
     {

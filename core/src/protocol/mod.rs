@@ -1,16 +1,22 @@
 //! What travels between gate, server and booking back end: JSON bodies with their OpenAPI
 //! schemas. The types stand here once; server and gates share them.
 
+mod admissions_feed;
 mod backend;
+mod claims;
 mod enrolment;
 mod enrolment_text;
+mod operators;
 mod problem;
 mod records;
 mod whitelist;
 
+pub use admissions_feed::*;
 pub use backend::*;
+pub use claims::*;
 pub use enrolment::*;
 pub use enrolment_text::{EnrolmentText, EnrolmentTextError};
+pub use operators::*;
 pub use problem::{Code, Problem};
 pub use records::*;
 pub use whitelist::*;

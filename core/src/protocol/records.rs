@@ -8,7 +8,8 @@ use crate::clock::Trust;
 use crate::ids::{
     Checkpoint, DeviceId, GateId, LogId, RecordId, SessionId, TicketId, TicketNumber, VenueId,
 };
-use crate::record::{Answer, Record};
+use crate::reason::Reason;
+use crate::record::{Answer, ClaimOutcome, PassageOutcome, Record};
 use crate::signed::Signed;
 use crate::ticket::Direction;
 use crate::time::{EpochMillis, ServiceDay};
@@ -82,14 +83,56 @@ pub struct RecordHead {
     /// Persons moved.
     #[serde(default)]
     pub persons: u8,
+    /// The record that it speaks of.
+    #[serde(default)]
+    pub refers_to: Option<RecordId>,
+    /// What server or hub said to its claim.
+    #[serde(default)]
+    pub claim: Option<ClaimOutcome>,
+    /// Of an override: what was waived, as the device calls it.
+    #[serde(default)]
+    pub waived: Vec<String>,
+    /// Of an undo or override: why it was not carried out.
+    #[serde(default)]
+    pub denied: Option<String>,
+    /// Of a passage: what the sensor said.
+    #[serde(default)]
+    pub outcome: Option<PassageOutcome>,
+    /// Of a passage: whether it gives the admission back.
+    #[serde(default)]
+    pub frees: bool,
+    /// What else it notes, as the device calls it.
+    #[serde(default)]
+    pub flags: Vec<String>,
 }
 
 impl RecordHead {
-    /// Whether it admitted a ticket at an `in` gate.
+    /// Whether it admitted a ticket at an `in` gate: a `scan` or an `override`, practice left out.
     pub fn is_check_in(&self) -> bool {
-        self.kind == "scan"
+        matches!(self.kind.as_str(), "scan" | "override")
             && self.direction == Direction::In
             && self.verdict == Some(Answer::Admit)
+            && self.counts()
+    }
+
+    /// The record that it takes out of the fold, if it is an undo that was carried out or a
+    /// passage that gives its admission back.
+    pub fn takes_back(&self) -> Option<RecordId> {
+        let is_undo = self.kind == "undo" && self.denied.is_none();
+        let is_freed = self.kind == "passage" && self.frees;
+        self.refers_to
+            .filter(|_| self.counts() && (is_undo || is_freed))
+    }
+
+    /// Whether a supervisor waived `already_used` for it: never a loser.
+    pub fn waived_already_used(&self) -> bool {
+        let name = Reason::AlreadyUsed.name();
+        self.kind == "override" && self.waived.iter().any(|waived| waived == name)
+    }
+
+    /// Whether it counts at all: what is made in practice mode does not.
+    pub fn counts(&self) -> bool {
+        !self.flags.iter().any(|flag| flag == "practice")
     }
 }
 

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Operator;
 use crate::ids::VenueId;
 use crate::policy::Policy;
 use crate::signed::Signed;
@@ -54,6 +55,16 @@ pub struct Settings {
     pub gates: Vec<Gate>,
     /// The venue's policy.
     pub policy: Policy,
+    /// Who signs in at the gates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<Operator>,
+    /// The day's key for document hashes, 32 bytes in base64, where the venue takes documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_key: Option<String>,
+    /// Since when these settings hold: when the server took the latest change of sessions, gates,
+    /// policy or operators.
+    #[serde(default)]
+    pub since: EpochMillis,
 }
 
 /// `GET /v1/gate/lists`: the days that a gate should hold now.

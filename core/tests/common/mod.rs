@@ -261,6 +261,9 @@ impl Venue {
             sessions: self.sessions.clone(),
             gates: self.gates.clone(),
             policy: self.policy.clone(),
+            operators: Vec::new(),
+            document_key: None,
+            since: EpochSeconds(NINE - 3600).millis(),
         })
         .unwrap()
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params};
 use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::protocol::Settings;
-use stile_core::time::ServiceDay;
+use stile_core::time::{EpochMillis, ServiceDay};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::columns::{count, to_i64};
@@ -75,6 +75,9 @@ impl ListSnapshot for Snapshot {
                 sessions: sessions::of_list(connection, venue, day)?,
                 gates: gates::all(connection, venue)?,
                 policy: venues::policy(connection, venue)?,
+                operators: Vec::new(),
+                document_key: None,
+                since: EpochMillis::default(),
             })
         })
         .await

@@ -152,6 +152,8 @@ fn record(
             reason: (!admits).then_some(stile_core::reason::Reason::AlreadyUsed),
             persons: u8::from(admits),
             mode: Mode::Online,
+            claim: None,
+            operator: None,
             decision_us: 6,
             flags: Vec::new(),
             source: order.source.to_owned(),
