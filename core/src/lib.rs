@@ -14,6 +14,7 @@ pub mod journal;
 pub mod key_manifest;
 pub mod keys;
 pub mod outbox;
+pub mod pin;
 pub mod platform;
 pub mod policy;
 pub mod protocol;

@@ -109,6 +109,8 @@ mod tests {
             written_boot_ms: 0,
             boot_id: String::new(),
             live: LiveStatus {
+                practice: false,
+                signed_in: None,
                 online: false,
                 clock: ClockStatus {
                     now: EpochMillis(0),

@@ -3,8 +3,10 @@
 
 mod identity;
 mod lists;
+mod operators;
 mod scan;
 mod status;
+mod tries;
 mod uploads;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +25,7 @@ use crate::whitelist::HeldList;
 
 pub use identity::{Candidate, Identity, IdentityError};
 pub use lists::{ListDownload, ListsError, Wanted};
+pub use operators::{HandOver, OperatorError, SignedIn};
 pub use scan::{Explained, ScanOutcome, TicketShown};
 pub use status::{ClockStatus, ListStatus, LiveStatus, Status};
 pub use uploads::{Upload, Uploaded};
@@ -55,6 +58,7 @@ pub struct Device {
     door: Mutex<Door>,
     outgoing: Mutex<Outgoing>,
     reachable: AtomicBool,
+    pin_turn: operators::PinTurn,
     salvage: Option<Salvage>,
     lock: Option<FolderLock>,
 }
@@ -66,6 +70,7 @@ struct Door {
     keys: Arc<KeyRing>,
     lists: Vec<HeldList>,
     last: Option<scan::LastReading>,
+    desk: operators::Desk,
     repeats: u64,
     unlogged: u64,
 }
@@ -137,6 +142,7 @@ impl Device {
         if let Some(at) = journal.newest_record_at().map_err(OpenError::from)? {
             clock.raise_floor(at);
         }
+        let desk = operators::Desk::load(&sync_log).map_err(OpenError::from)?;
         Ok(Self {
             folder: folder.to_owned(),
             identity,
@@ -148,6 +154,7 @@ impl Device {
                 keys,
                 lists,
                 last: None,
+                desk,
                 repeats: 0,
                 unlogged: 0,
             }),
@@ -159,6 +166,7 @@ impl Device {
                 last_trouble: None,
             }),
             reachable: AtomicBool::new(false),
+            pin_turn: operators::PinTurn::default(),
             salvage: None,
             lock: None,
         })

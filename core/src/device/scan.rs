@@ -13,7 +13,7 @@ use crate::ids::{Checkpoint, RecordId, TicketNumber};
 use crate::journal::Moved;
 use crate::policy::Policy;
 use crate::reason::Reason;
-use crate::record::{Answer, Mode, Record, Scan, Via, What};
+use crate::record::{Answer, Flag, Mode, Record, Scan, Via, What};
 use crate::ticket::{Direction, Gate, Reentry, Session, Standing, Ticket};
 use crate::time::EpochMillis;
 use crate::verdict::{
@@ -351,7 +351,10 @@ impl Device {
         decision_us: u32,
     ) -> ScanOutcome {
         let record = self.record(door, prepared, &verdict, genuine, decision_us);
-        let moved = self.moved(prepared, &verdict, genuine);
+        let practice = door.desk.practice;
+        let moved = self
+            .moved(prepared, &verdict, genuine)
+            .filter(|_| !practice);
         let written = door.journal.append(&record, moved.as_ref());
         let (verdict, record_id) = match written {
             Ok(()) => (verdict, Some(record.id)),
@@ -366,7 +369,9 @@ impl Device {
             }
         };
         ScanOutcome {
-            opens: matches!(verdict, Verdict::Admit(_)),
+            // Practice lets nobody in, and locks nobody in.
+            opens: matches!(verdict, Verdict::Admit(_))
+                && !(practice && prepared.gate.direction == Direction::In),
             verdict,
             repeat: false,
             record_id,
@@ -415,7 +420,7 @@ impl Device {
     ) -> Record {
         let mut random = [0; 10];
         self.platform.fill(&mut random);
-        let (answer, reason, persons, flags) = match verdict {
+        let (answer, reason, persons, mut flags) = match verdict {
             Verdict::Admit(admission) => (
                 Answer::Admit,
                 None,
@@ -424,6 +429,9 @@ impl Device {
             ),
             Verdict::Refuse(refusal) => (Answer::Refuse, Some(refusal.reason), 0, Vec::new()),
         };
+        if door.desk.practice {
+            flags.push(Flag::Practice);
+        }
         let code = prepared.code.as_ref().ok();
         let known = prepared.found.as_ref().filter(|_| genuine);
         // An exit counts for listed tickets only, so an unlisted one's has no day.
@@ -462,7 +470,7 @@ impl Device {
                     Mode::Isolated
                 },
                 claim: None,
-                operator: None,
+                operator: door.desk.operator(),
                 decision_us,
                 flags,
                 source: known

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Device;
+use super::{Device, SignedIn};
 use crate::clock::{Now, Trust};
 use crate::ids::{DeviceId, GateId, VenueId};
 use crate::journal::JournalError;
@@ -37,6 +37,12 @@ pub struct Status {
 pub struct LiveStatus {
     /// Whether the server answered lately.
     pub online: bool,
+    /// Whether it only practises.
+    #[serde(default)]
+    pub practice: bool,
+    /// Who is signed in.
+    #[serde(default)]
+    pub signed_in: Option<SignedIn>,
     /// Its clock.
     pub clock: ClockStatus,
     /// The lists that it holds, by day.
@@ -114,6 +120,8 @@ impl Device {
         lists.sort_by_key(|list| list.not_after);
         LiveStatus {
             online: self.is_reachable(),
+            practice: door.desk.practice,
+            signed_in: door.desk.signed_in.clone(),
             clock: ClockStatus {
                 now: now.at,
                 u_ms: now.u_ms,

@@ -8,6 +8,7 @@
 mod open;
 mod salvage;
 mod sync_log;
+mod tally;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ use crate::time::{EpochMillis, ServiceDay};
 pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
 pub use salvage::{Exported, Salvage, export_readable};
 pub use sync_log::{Counts, SyncLog, SyncStatus, Unsent};
+pub use tally::Tally;
 
 /// Why the journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -62,7 +62,7 @@ pub struct Counts {
 
 /// The sync loop's view of the journal.
 pub struct SyncLog {
-    connection: Connection,
+    pub(super) connection: Connection,
     turn: WriteTurn,
     /// No record before this position waits.
     unsent_from: i64,
@@ -193,6 +193,16 @@ impl SyncLog {
         let _turn = self.turn.take();
         put_fact(&self.connection, name, value)?;
         Ok(())
+    }
+
+    /// Keeps a small fact of the device, on disk when this returns.
+    pub fn set_fact_durably(&mut self, name: &str, value: &str) -> Result<(), JournalError> {
+        let _turn = self.turn.take();
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        let put = put_fact(&self.connection, name, value);
+        self.connection
+            .pragma_update(None, "synchronous", "NORMAL")?;
+        Ok(put?)
     }
 
     /// Folds a grown WAL back into the file, so that no scan has to.

@@ -17,7 +17,7 @@ use super::row::{MAX_ROW_BYTES, RowError, decode};
 use crate::ids::{GateId, SessionId, TicketId, TicketNumber};
 use crate::key_manifest::KeyRing;
 use crate::policy::Policy;
-use crate::protocol::{ListHead, ListManifest, ListPage, Settings};
+use crate::protocol::{ListHead, ListManifest, ListPage, Operator, Settings};
 use crate::signed::{Domain, Signed, SignedError};
 use crate::ticket::{Gate, Session, Ticket};
 use crate::time::ServiceDay;
@@ -258,6 +258,7 @@ pub struct HeldList {
     day: Arc<Day>,
     policy: Arc<Policy>,
     gates: Vec<Arc<Gate>>,
+    operators: Arc<[Operator]>,
     sessions: HashMap<SessionId, Arc<Session>>,
 }
 
@@ -310,6 +311,7 @@ impl HeldList {
             }),
             policy: Arc::new(settings.policy),
             gates: settings.gates.into_iter().map(Arc::new).collect(),
+            operators: settings.operators.into(),
             sessions: sessions
                 .map(|one| (one.session_id.clone(), Arc::new(one)))
                 .collect(),
@@ -335,6 +337,11 @@ impl HeldList {
     /// A gate of the venue as it is on the day.
     pub fn gate(&self, id: &GateId) -> Option<&Arc<Gate>> {
         self.gates.iter().find(|gate| gate.gate_id == *id)
+    }
+
+    /// Who signs in at the venue's gates.
+    pub fn operators(&self) -> &Arc<[Operator]> {
+        &self.operators
     }
 
     /// A session of the day.

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub mod at_gate;
+
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -105,6 +107,8 @@ pub struct Venue {
     pub policy: Policy,
     pub gates: Vec<Gate>,
     pub sessions: Vec<Session>,
+    pub operators: Vec<Operator>,
+    pub document_key: Option<[u8; 32]>,
 }
 
 impl Venue {
@@ -125,6 +129,8 @@ impl Venue {
             policy,
             gates: vec![gate("east", false), gate("arm-1", true)],
             sessions: vec![session("am")],
+            operators: Vec::new(),
+            document_key: None,
         }
     }
 
@@ -261,8 +267,8 @@ impl Venue {
             sessions: self.sessions.clone(),
             gates: self.gates.clone(),
             policy: self.policy.clone(),
-            operators: Vec::new(),
-            document_key: None,
+            operators: self.operators.clone(),
+            document_key: self.document_key.map(|key| STANDARD.encode(key)),
             since: EpochSeconds(NINE - 3600).millis(),
         })
         .unwrap()
