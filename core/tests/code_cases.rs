@@ -20,7 +20,7 @@ use stile_core::keys::{CodeVerifyingKey, IssuerSecret};
 use stile_core::policy::{V1Key, V1SharedOffline};
 use stile_core::ticket::{Reentry, Ticket};
 use stile_core::time::EpochSeconds;
-use stile_core::verdict::{Day, Listed, Question, Verdict, verdict};
+use stile_core::verdict::{Asked, Day, Listed, Question, Verdict, verdict};
 
 #[derive(Deserialize)]
 struct Cases {
@@ -185,8 +185,14 @@ impl Cases {
             day_until: EpochSeconds(i64::MAX),
             not_after: EpochSeconds(i64::MAX),
         };
+        let now = Now {
+            at: EpochSeconds(case.now).millis(),
+            u_ms: case.u * 1000,
+            trust: Trust::Anchored,
+        };
         let judged = verdict(&Question {
-            code: code.as_ref(),
+            asked: code.as_ref().map_or(Asked::NoCode, Asked::Code),
+            server_says_genuine: None,
             keys: &self.key_ring(),
             policy: &venue.policy,
             gate: &venue.gates[0],
@@ -199,11 +205,9 @@ impl Cases {
             admissions: &fold(ticket.admits, Reentry::None, Vec::new()),
             persons: 1,
             reachable: true,
-            now: Now {
-                at: EpochSeconds(case.now).millis(),
-                u_ms: case.u * 1000,
-                trust: Trust::Anchored,
-            },
+            now,
+            read_at: now,
+            waived: &[],
         });
         match judged.verdict {
             Verdict::Admit(_) => "verified".into(),

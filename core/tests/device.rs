@@ -317,7 +317,7 @@ fn a_folder_can_be_looked_at_beside_its_controller_and_nothing_changes() {
     let look = Device::open_to_look(gate.folder.path(), None, gate.platform.clone()).unwrap();
     let explained = look.explain(&gate.g2(0), None).unwrap();
     assert_eq!(reason(&explained.verdict), Some(Reason::AlreadyUsed));
-    assert_eq!(explained.rows.last().unwrap().0, 20);
+    assert_eq!(explained.rows.last().unwrap().row, 20);
     assert_eq!(exported(&look).len(), 1);
     assert!(!look.scan(&gate.g2(1)).opens, "looking opens nothing");
     gate.platform.pass_ms(1_000);

@@ -8,7 +8,7 @@ use common::{NINE, Venue, gate, id, session};
 use stile_core::admissions::{Movement, Way, fold};
 use stile_core::clock::{Now, Trust};
 use stile_core::codes::{Format, parse};
-use stile_core::ids::{LogId, RecordId};
+use stile_core::ids::{LastFour, LogId, RecordId};
 use stile_core::policy::{Isolation, Leave, V1Key, V1SharedOffline};
 use stile_core::reason::Reason;
 use stile_core::record::Flag;
@@ -17,7 +17,7 @@ use stile_core::ticket::{
 };
 use stile_core::time::EpochSeconds;
 use stile_core::verdict::{
-    Day, Detail, Judged, Listed, Question, Refusal, Verdict, explain, verdict,
+    Asked, Day, Detail, Judged, Listed, Question, Refusal, Verdict, explain, verdict,
 };
 
 /// A reading of a good ticket at a good time; each test spoils one thing.
@@ -32,6 +32,11 @@ struct At {
     entered: Vec<Movement>,
     reachable: bool,
     now: Now,
+    read_at: Option<Now>,
+    persons: u8,
+    waived: Vec<Reason>,
+    look_up: Option<Option<LastFour>>,
+    server_says_genuine: Option<bool>,
 }
 
 fn day() -> Day {
@@ -61,6 +66,11 @@ impl At {
                 u_ms: 0,
                 trust: Trust::Anchored,
             },
+            read_at: None,
+            persons: 1,
+            waived: Vec::new(),
+            look_up: None,
+            server_says_genuine: None,
             venue,
         }
     }
@@ -97,7 +107,11 @@ impl At {
         let admits = self.ticket.as_ref().map_or(1, |ticket| ticket.admits);
         let keys = self.venue.key_ring();
         answer(&Question {
-            code: code.as_ref(),
+            asked: match self.look_up {
+                Some(last_four) => Asked::LookUp { last_four },
+                None => code.as_ref().map_or(Asked::NoCode, Asked::Code),
+            },
+            server_says_genuine: self.server_says_genuine,
             keys: &keys,
             policy: &self.venue.policy,
             gate: &self.gate,
@@ -108,9 +122,11 @@ impl At {
                 day: &self.ticket_day,
             }),
             admissions: &fold(admits, self.session.reentry, self.entered.clone()),
-            persons: 1,
+            persons: self.persons,
             reachable: self.reachable,
             now: self.now,
+            read_at: self.read_at.unwrap_or(self.now),
+            waived: &self.waived,
         })
     }
 
@@ -632,11 +648,144 @@ fn explaining_names_every_row_up_to_the_one_that_refused() {
     let at = At::new();
     let tried = at.asked(|question| explain(question).1);
     assert_eq!(tried.len(), 20);
-    assert!(tried.iter().all(|(_, refusal)| refusal.is_none()));
+    assert!(tried.iter().all(|one| one.refusal.is_none()));
+    assert!(
+        tried.iter().all(|one| !one.saw.is_empty()),
+        "each says what it compared"
+    );
     let mut at = At::new();
     at.ticket().status = TicketStatus::Blocked;
     let tried = at.asked(|question| explain(question).1);
-    assert_eq!(tried.last(), Some(&(12, Some(Reason::Blocked.into()))));
+    let last = tried.last().unwrap();
+    assert_eq!(
+        (last.row, &last.refusal),
+        (12, &Some(Reason::Blocked.into()))
+    );
+    assert_eq!(last.saw, [("status", "blocked".to_owned())]);
+}
+
+#[test]
+fn explaining_says_what_the_window_was_compared_with() {
+    let mut at = At::new();
+    at.ticket().admit_until = Some(EpochSeconds(NINE));
+    let tried = at.asked(|question| explain(question).1);
+    let last = tried.last().unwrap();
+    assert_eq!(last.row, 17);
+    let expected = [
+        ("now", (NINE * 1000).to_string()),
+        ("admit from", (NINE - 1800).to_string()),
+        ("admit until", NINE.to_string()),
+    ];
+    assert_eq!(last.saw, expected);
+}
+
+#[test]
+fn what_is_waived_is_named_and_the_next_reason_stands() {
+    let mut at = At::new();
+    at.ticket().status = TicketStatus::Cancelled;
+    at.enter(NINE - 60);
+    at.waived = vec![Reason::Cancelled];
+    assert_eq!(at.reason(), Some(Reason::AlreadyUsed));
+    assert_eq!(at.judged().waived, [Reason::Cancelled]);
+    at.waived = vec![Reason::AlreadyUsed, Reason::Cancelled, Reason::WrongDay];
+    assert_eq!(at.reason(), None);
+    assert_eq!(
+        at.judged().waived,
+        [Reason::Cancelled, Reason::AlreadyUsed],
+        "only what stood against it"
+    );
+}
+
+#[test]
+fn what_nobody_may_waive_stands_although_it_is_named() {
+    let mut at = At::new();
+    at.ticket().status = TicketStatus::Blocked;
+    at.waived = Reason::ALL.to_vec();
+    assert_eq!(at.reason(), Some(Reason::Blocked));
+    let mut at = At::new();
+    at.waived = Reason::ALL.to_vec();
+    at.venue.code_key = stile_core::keys::CodeSigningKey::from_seed(&[9; 32]);
+    assert_eq!(at.reason(), Some(Reason::BadSignature));
+}
+
+#[test]
+fn a_venue_may_shorten_the_list_of_what_is_waived() {
+    let mut at = At::new();
+    at.ticket().status = TicketStatus::Cancelled;
+    at.waived = vec![Reason::Cancelled];
+    at.venue.policy.waivable = Some(vec![Reason::TooLate]);
+    assert_eq!(at.reason(), Some(Reason::Cancelled));
+}
+
+#[test]
+fn not_listed_is_waived_for_a_verified_g2_code_alone() {
+    let mut at = At::at_turnstile();
+    at.ticket = None;
+    assert_eq!(at.reason(), Some(Reason::NotListed));
+    at.waived = vec![Reason::NotListed];
+    assert_eq!(at.flags(), [Flag::Unlisted]);
+    let mut v1 = At::at_turnstile().v1();
+    v1.ticket = None;
+    v1.waived = vec![Reason::NotListed];
+    assert_eq!(v1.reason(), Some(Reason::NotListed));
+}
+
+#[test]
+fn a_code_is_judged_by_the_time_at_which_it_was_read() {
+    let mut at = At::new().g3();
+    at.read_at = Some(at.now);
+    at.now.at = at.now.at.plus(119_000);
+    assert_eq!(at.reason(), None);
+    at.read_at = None;
+    assert_eq!(at.reason(), Some(Reason::CodeExpired));
+}
+
+#[test]
+fn a_look_up_needs_no_code_and_is_judged_by_every_other_row() {
+    let mut at = At::new();
+    at.code = b"nothing was read".to_vec();
+    at.look_up = Some(None);
+    assert_eq!(at.reason(), None);
+    at.ticket().status = TicketStatus::Pending;
+    assert_eq!(at.reason(), Some(Reason::NotConfirmed));
+    at.ticket = None;
+    assert_eq!(at.reason(), Some(Reason::NotListed));
+}
+
+#[test]
+fn a_look_up_of_another_person_is_an_identity_mismatch() {
+    let mut at = At::new();
+    at.look_up = Some(LastFour::new(5678));
+    assert_eq!(at.reason(), None);
+    at.look_up = Some(LastFour::new(8765));
+    assert_eq!(at.reason(), Some(Reason::IdentityMismatch));
+}
+
+#[test]
+fn more_persons_than_remain_are_told_how_many_do() {
+    let mut at = At::new();
+    at.ticket().admits = 4;
+    at.persons = 5;
+    let Some(Detail::Used { remaining, .. }) = at.refusal().unwrap().detail else {
+        panic!("no word on how many remain");
+    };
+    assert_eq!(remaining, 4);
+    at.persons = 4;
+    assert_eq!(at.reason(), None);
+}
+
+#[test]
+fn a_v1_code_of_the_shared_key_is_as_good_as_the_server_says() {
+    let mut at = At::new().v1();
+    at.venue.policy.v1_key = V1Key::Shared;
+    at.server_says_genuine = Some(true);
+    assert_eq!(at.flags(), []);
+    at.server_says_genuine = Some(false);
+    assert_eq!(at.reason(), Some(Reason::BadSignature));
+    at.server_says_genuine = None;
+    assert_eq!(at.flags(), [Flag::Unverified]);
+    at.now.at = EpochSeconds(NINE + 600 + 61).millis();
+    assert_eq!(at.reason(), Some(Reason::CodeExpired));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::record::{Answer, Flag, Mode, Record, Scan, Via, What};
 use crate::ticket::{Direction, Gate, Reentry, Session, Standing, Ticket};
 use crate::time::EpochMillis;
 use crate::verdict::{
-    Admission, Day, Judged, Listed, Question, Refusal, Verdict, explain, verdict,
+    Admission, Asked, Day, Judged, Listed, Question, Tried, Verdict, explain, verdict,
 };
 use crate::whitelist::{HeldList, ListError};
 
@@ -74,8 +74,8 @@ pub struct Explained {
     pub format: Option<codes::Format>,
     /// The time asked about.
     pub now: Now,
-    /// Each row that was tried, and whether it refused.
-    pub rows: Vec<(u8, Option<Refusal>)>,
+    /// Each row that was tried, what it looked at, and whether it refused.
+    pub rows: Vec<Tried>,
     /// The answer.
     pub verdict: Verdict,
     /// The ticket, once the code is verified.
@@ -114,7 +114,8 @@ struct Prepared {
 impl Prepared {
     fn question<'a>(&'a self, keys: &'a crate::key_manifest::KeyRing) -> Question<'a> {
         Question {
-            code: self.code.as_ref().ok(),
+            asked: self.code.as_ref().map_or(Asked::NoCode, Asked::Code),
+            server_says_genuine: None,
             keys,
             policy: &self.policy,
             gate: &self.gate,
@@ -128,6 +129,8 @@ impl Prepared {
             persons: 1,
             reachable: self.reachable,
             now: self.now,
+            read_at: self.now,
+            waived: &[],
         }
     }
 
@@ -171,7 +174,9 @@ impl Device {
         };
         let keys = std::sync::Arc::clone(&door.keys);
         let question = prepared.question(&keys);
-        let Judged { verdict, genuine } = verdict(&question);
+        let Judged {
+            verdict, genuine, ..
+        } = verdict(&question);
         if let Some(repeat) = door.repeat_of(reading, &prepared, genuine, moment) {
             door.repeats += 1;
             return repeat;
@@ -216,7 +221,12 @@ impl Device {
         }
         let prepared = self.prepare(&door, reading, now)?;
         let question = prepared.question(&door.keys);
-        let (Judged { verdict, genuine }, rows) = explain(&question);
+        let (
+            Judged {
+                verdict, genuine, ..
+            },
+            rows,
+        ) = explain(&question);
         Ok(Explained {
             malformed: prepared.code.as_ref().err().cloned(),
             format: prepared.code.as_ref().ok().map(Code::format),

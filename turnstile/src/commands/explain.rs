@@ -9,7 +9,7 @@ use stile_core::device::{Device, Explained};
 use stile_core::ids::GateId;
 use stile_core::reason::Reason;
 use stile_core::time::EpochMillis;
-use stile_core::verdict::Verdict;
+use stile_core::verdict::{Tried, Verdict};
 
 use super::{CommandError, machine, name_of};
 use crate::platform::Linux;
@@ -64,7 +64,7 @@ fn print(
         (None, Some(why)) => writeln!(out, "format   none: {why}")?,
         (None, None) => {}
     }
-    for (row, refusal) in &explained.rows {
+    for Tried { row, saw, refusal } in &explained.rows {
         let names: Vec<_> = reasons_of(*row).map(Reason::name).collect();
         let names = names.join(", ");
         match refusal {
@@ -76,6 +76,11 @@ fn print(
                 words.refused(refusal, at).text(None)
             )?,
         }
+        let saw: Vec<_> = saw
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        writeln!(out, "         {}", saw.join("; "))?;
     }
     if let Some(ticket) = &explained.ticket {
         let digits = ticket.last_four.map(|digits| digits.to_string());

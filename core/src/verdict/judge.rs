@@ -1,174 +1,47 @@
-//! The decision: a pure function of reading, ticket, admissions, gate, policy and time. The rows
-//! are tried in their order, and the first that applies is the answer, on every platform.
+//! The rows, in their order, each a small function.
 
-use crate::admissions::{Fold, LastEntry};
-use crate::clock::{Now, Trust};
+use super::saw::saw;
+use super::{Admission, Asked, Detail, Judged, Listed, Question, Refusal, Tried, Verdict};
+use crate::clock::Trust;
 use crate::codes::{Code, Format, TagVerdict, Window};
-use crate::ids::{SessionId, Zone};
-use crate::key_manifest::{CodeKey, KeyRing};
-use crate::policy::{GatePolicy, Isolation, Leave, Policy, V1Key, V1SharedOffline};
+use crate::ids::{LastFour, Zone};
+use crate::key_manifest::CodeKey;
+use crate::policy::{GatePolicy, Isolation, Leave, V1Key, V1SharedOffline};
 use crate::reason::Reason;
 use crate::record::Flag;
-use crate::ticket::{
-    CancelCause, Direction, Gate, Session, SessionStatus, Standing, Ticket, TicketStatus,
-};
-use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
-
-/// A service day's borders, as its list states them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Day {
-    /// Its name.
-    pub service_day: ServiceDay,
-    /// Its first moment.
-    pub day_from: EpochSeconds,
-    /// The first moment that is no longer the day's.
-    pub day_until: EpochSeconds,
-    /// When its list is too old.
-    pub not_after: EpochSeconds,
-}
-
-impl Day {
-    /// Whether a moment belongs to the day.
-    pub fn holds(&self, at: EpochMillis) -> bool {
-        self.day_from.millis() <= at && at < self.day_until.millis()
-    }
-}
-
-/// A ticket as a held list has it.
-#[derive(Debug, Clone, Copy)]
-pub struct Listed<'a> {
-    /// The row.
-    pub ticket: &'a Ticket,
-    /// Its session, from the list's settings.
-    pub session: Option<&'a Session>,
-    /// The day of the list.
-    pub day: &'a Day,
-}
-
-/// Everything that a verdict may look at.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// What was read; `None` if it has none of the shapes.
-    pub code: Option<&'a Code>,
-    /// The venue's and its sisters' keys.
-    pub keys: &'a KeyRing,
-    /// The venue's policy.
-    pub policy: &'a Policy,
-    /// The gate.
-    pub gate: &'a Gate,
-    /// The newest held list of the current day, or else the newest held list of all.
-    pub list: Option<&'a Day>,
-    /// The ticket, if a held list has it.
-    pub listed: Option<Listed<'a>>,
-    /// What the ticket did at this checkpoint today.
-    pub admissions: &'a Fold,
-    /// Persons who ask to enter, at least 1.
-    pub persons: u8,
-    /// Whether server or hub can be asked.
-    pub reachable: bool,
-    /// The time.
-    pub now: Now,
-}
-
-/// `admit` or `refuse(reason)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// The gate opens.
-    Admit(Admission),
-    /// It stays shut.
-    Refuse(Refusal),
-}
-
-/// What goes with an admission.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admission {
-    /// Persons admitted.
-    pub persons: u8,
-    /// Persons who may still enter by the ticket afterwards.
-    pub remaining: u32,
-    /// What the record notes.
-    pub flags: Vec<Flag>,
-}
-
-/// What goes with a refusal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Why.
-    pub reason: Reason,
-    /// What the guard is told beside it.
-    pub detail: Option<Detail>,
-}
-
-/// The particulars of a refusal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Detail {
-    /// Why the ticket was cancelled.
-    Cause(CancelCause),
-    /// Its session is cancelled; the session's note, empty if none.
-    SessionCancelled(String),
-    /// The right day.
-    Day {
-        /// The day that the ticket is for.
-        service_day: ServiceDay,
-        /// The session.
-        session_id: SessionId,
-        /// When admission to it begins.
-        admit_from: Option<EpochSeconds>,
-    },
-    /// The zones that the ticket opens.
-    Zones(Vec<Zone>),
-    /// When admission begins (`too_early`) or ended (`too_late`).
-    Time(EpochSeconds),
-    /// When and where it was used, and how many may still enter.
-    Used {
-        /// The last entry.
-        last: Option<LastEntry>,
-        /// Persons who may still enter.
-        remaining: u32,
-    },
-}
-
-impl From<Reason> for Refusal {
-    fn from(reason: Reason) -> Self {
-        Refusal {
-            reason,
-            detail: None,
-        }
-    }
-}
+use crate::ticket::{Direction, SessionStatus, Standing, Ticket, TicketStatus};
+use crate::time::{EpochMillis, EpochSeconds};
 
 /// The last of the rows that verify a code.
 const WRONG_VENUE_ROW: u8 = 5;
+/// The rows that speak of a code alone: a look-up has none. Row 6 speaks of the time.
+const CODE_ROWS: [u8; 6] = [1, 2, 3, 4, 5, 7];
 
 type Row<'a> = fn(&mut Judge<'a>) -> Result<(), Refusal>;
 
-/// A verdict, and whether the code is genuine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Whether the code is a verified one of this venue, or a look-up that was found: only then
-    /// does anything that it says count, in records, at exits and on screens.
-    pub genuine: bool,
-}
-
 /// Decides.
 pub fn verdict(question: &Question<'_>) -> Judged {
-    judge(question, |_| ())
+    judge(question, |_, _, _| ())
 }
 
-/// Decides, and names the rows that were tried, in their order, each with its number in the table
-/// and its refusal: all but the last let the ticket pass. What `explain` prints.
-pub fn explain(question: &Question<'_>) -> (Judged, Vec<(u8, Option<Refusal>)>) {
+/// Decides, and names the rows that were tried, in their order, each with what it looked at: all
+/// but the last let the ticket pass. What `explain` prints.
+pub fn explain(question: &Question<'_>) -> (Judged, Vec<Tried>) {
     let mut tried = Vec::with_capacity(Judge::ROWS.len());
-    let judged = judge(question, |row| tried.push((row, None)));
-    if let (Verdict::Refuse(refusal), Some((_, last))) = (&judged.verdict, tried.last_mut()) {
-        *last = Some(refusal.clone());
-    }
+    let judged = judge(question, |judge, row, refusal| {
+        tried.push(Tried {
+            row,
+            saw: saw(judge, row),
+            refusal: refusal.cloned(),
+        });
+    });
     (judged, tried)
 }
 
-fn judge(question: &Question<'_>, tried: impl FnMut(u8)) -> Judged {
+fn judge<'a>(
+    question: &'a Question<'a>,
+    tried: impl FnMut(&Judge<'a>, u8, Option<&Refusal>),
+) -> Judged {
     let mut judge = Judge::new(question);
     let judged = judge.run(tried);
     let verified = match (question.gate.direction, &judged) {
@@ -183,15 +56,17 @@ fn judge(question: &Question<'_>, tried: impl FnMut(u8)) -> Judged {
     Judged {
         verdict,
         genuine: verified && judge.is_known(),
+        waived: judge.waived,
     }
 }
 
-struct Judge<'a> {
-    question: &'a Question<'a>,
-    policy: &'a GatePolicy,
-    key: Option<CodeKey<'a>>,
-    tag: Option<TagVerdict>,
+pub(super) struct Judge<'a> {
+    pub(super) question: &'a Question<'a>,
+    pub(super) policy: &'a GatePolicy,
+    pub(super) key: Option<CodeKey<'a>>,
+    pub(super) tag: Option<TagVerdict>,
     flags: Vec<Flag>,
+    waived: Vec<Reason>,
 }
 
 impl<'a> Judge<'a> {
@@ -227,20 +102,59 @@ impl<'a> Judge<'a> {
             key: None,
             tag: None,
             flags: Vec::new(),
+            waived: Vec::new(),
         }
     }
 
-    /// Tries the rows; names each before.
-    fn run(&mut self, mut tried: impl FnMut(u8)) -> Result<(), (u8, Refusal)> {
+    /// Tries the rows; shows each afterwards.
+    fn run(
+        &mut self,
+        mut tried: impl FnMut(&Self, u8, Option<&Refusal>),
+    ) -> Result<(), (u8, Refusal)> {
         for (number, row) in Self::ROWS {
             // An exit locks nobody in: only what is no code at all does not open it.
             if self.question.gate.direction == Direction::Out && number > 1 {
                 return Ok(());
             }
-            tried(number);
-            row(self).map_err(|refusal| (number, refusal))?;
+            if self.is_look_up() && CODE_ROWS.contains(&number) {
+                continue;
+            }
+            let refused = row(self).err();
+            tried(self, number, refused.as_ref());
+            if let Some(refusal) = refused {
+                return Err((number, refusal));
+            }
         }
         Ok(())
+    }
+
+    /// A refusal, unless a supervisor waived it.
+    fn refuse(&mut self, refusal: impl Into<Refusal>) -> Result<(), Refusal> {
+        let refusal = refusal.into();
+        let reason = refusal.reason;
+        if !(self.question.waived.contains(&reason) && self.question.can_be_waived(reason)) {
+            return Err(refusal);
+        }
+        if !self.waived.contains(&reason) {
+            self.waived.push(reason);
+        }
+        Ok(())
+    }
+
+    fn refuse_unless(&mut self, holds: bool, reason: Reason) -> Result<(), Refusal> {
+        if holds { Ok(()) } else { self.refuse(reason) }
+    }
+
+    fn is_look_up(&self) -> bool {
+        matches!(self.question.asked, Asked::LookUp { .. })
+    }
+
+    /// The code, if one was read.
+    pub(super) fn code(&self) -> Option<&'a Code> {
+        match self.question.asked {
+            Asked::Code(code) => Some(code),
+            Asked::NoCode | Asked::LookUp { .. } => None,
+        }
     }
 
     /// The rows that verify a code, for an exit that has not tried them.
@@ -253,7 +167,7 @@ impl<'a> Judge<'a> {
     /// Whether there is anything that a verified code could speak of: codes without a signature
     /// of their own say nothing unless they are listed.
     fn is_known(&self) -> bool {
-        let signed = matches!(self.question.code, Some(Code::G2(_) | Code::G3(_)));
+        let signed = matches!(self.code(), Some(Code::G2(_) | Code::G3(_)));
         signed || self.question.listed.is_some()
     }
 
@@ -270,77 +184,71 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn now(&self) -> EpochMillis {
+    pub(super) fn now(&self) -> EpochMillis {
         self.question.now.at
     }
 
-    fn u_ms(&self) -> i64 {
-        self.question.now.u_ms
-    }
-
-    fn ticket(&self) -> Option<&'a Ticket> {
+    pub(super) fn ticket(&self) -> Option<&'a Ticket> {
         self.question.listed.map(|listed| listed.ticket)
     }
 
-    fn format(&self) -> Option<Format> {
-        self.question.code.map(Code::format)
+    pub(super) fn format(&self) -> Option<Format> {
+        self.code().map(Code::format)
     }
 
     /// Whether a list of the current day is held.
-    fn has_current_list(&self) -> bool {
+    pub(super) fn has_current_list(&self) -> bool {
         self.question.list.is_some_and(|day| day.holds(self.now()))
     }
 
     fn malformed(&mut self) -> Result<(), Refusal> {
-        self.question
-            .code
-            .map(|_| ())
-            .ok_or(Reason::Malformed.into())
+        self.refuse_unless(self.code().is_some(), Reason::Malformed)
     }
 
     fn format_not_accepted(&mut self) -> Result<(), Refusal> {
         let taken = self
             .format()
             .is_some_and(|format| self.question.policy.formats.contains(&format));
-        refuse_unless(taken, Reason::FormatNotAccepted)
+        self.refuse_unless(taken, Reason::FormatNotAccepted)
     }
 
     fn unknown_key(&mut self) -> Result<(), Refusal> {
-        let Some(payload) = self.question.code.and_then(Code::payload) else {
+        let Some(payload) = self.code().and_then(Code::payload) else {
             return Ok(());
         };
         self.key =
             self.question
                 .keys
                 .code_key(payload.venue_number, payload.kid, payload.issued_at);
-        refuse_unless(self.key.is_some(), Reason::UnknownKey)
+        self.refuse_unless(self.key.is_some(), Reason::UnknownKey)
     }
 
     fn bad_signature(&mut self) -> Result<(), Refusal> {
-        match self.question.code {
+        match self.code() {
             Some(Code::V1(code)) => self.v1_signature(code),
             Some(Code::G2(code)) => {
                 let genuine = self
                     .key
                     .is_some_and(|key| code.verify_signature(key.verifying_key));
-                refuse_unless(genuine, Reason::BadSignature)
+                self.refuse_unless(genuine, Reason::BadSignature)
             }
             Some(Code::G3(code)) => {
                 let genuine = self
                     .key
                     .is_some_and(|key| code.verify_signature(key.verifying_key));
-                refuse_unless(genuine, Reason::BadSignature)?;
+                self.refuse_unless(genuine, Reason::BadSignature)?;
                 // Of another issue than the list's, or unlisted: neither tag nor counter counts.
                 let rotation_key = self
                     .ticket()
                     .filter(|ticket| ticket.revision == code.payload().revision)
                     .and_then(|ticket| ticket.rotation_key.as_ref());
-                self.tag = rotation_key.map(|key| code.judge_tag(key, self.now(), self.u_ms()));
+                let read_at = self.question.read_at;
+                self.tag = rotation_key.map(|key| code.judge_tag(key, read_at.at, read_at.u_ms));
                 match self.tag {
-                    Some(TagVerdict::BadTag) if !self.question.now.trust.is_anchored() => {
-                        Err(Reason::ClockUntrusted.into())
+                    Some(TagVerdict::BadTag) if !read_at.trust.is_anchored() => {
+                        self.refuse(Reason::ClockUntrusted)
                     }
-                    Some(TagVerdict::BadTag) => Err(Reason::BadSignature.into()),
+                    Some(TagVerdict::BadTag) => self.refuse(Reason::BadSignature),
                     _ => Ok(()),
                 }
             }
@@ -351,9 +259,12 @@ impl<'a> Judge<'a> {
     fn v1_signature(&mut self, code: &crate::codes::V1Code) -> Result<(), Refusal> {
         let Some(ticket) = self.ticket() else {
             // Without any list of today the guard must hear that, not that the ticket is unknown.
-            return refuse_unless(!self.has_current_list(), Reason::NotListed);
+            return self.refuse_unless(!self.has_current_list(), Reason::NotListed);
         };
-        match (self.question.policy.v1_key, self.policy.v1_shared_offline) {
+        match (
+            self.question.policy.v1_key,
+            self.question.server_says_genuine,
+        ) {
             (V1Key::Derived, _) => {
                 let holder = ticket
                     .last_four
@@ -361,26 +272,26 @@ impl<'a> Judge<'a> {
                     .unwrap_or_default();
                 match &ticket.ticket_key {
                     Some(key) => {
-                        refuse_unless(code.verify(key.as_bytes(), &holder), Reason::BadSignature)
+                        let genuine = code.verify(key.as_bytes(), &holder);
+                        self.refuse_unless(genuine, Reason::BadSignature)
                     }
-                    None => Err(Reason::NotListed.into()),
+                    None => self.refuse(Reason::NotListed),
                 }
             }
-            (V1Key::Shared, V1SharedOffline::UnverifiableOffline) => {
-                Err(Reason::UnverifiableOffline.into())
-            }
-            (V1Key::Shared, V1SharedOffline::ListedMatch) => {
-                self.flags.push(Flag::Unverified);
-                Ok(())
-            }
+            (V1Key::Shared, Some(genuine)) => self.refuse_unless(genuine, Reason::BadSignature),
+            (V1Key::Shared, None) => match self.policy.v1_shared_offline {
+                V1SharedOffline::UnverifiableOffline => self.refuse(Reason::UnverifiableOffline),
+                V1SharedOffline::ListedMatch => {
+                    self.flags.push(Flag::Unverified);
+                    Ok(())
+                }
+            },
         }
     }
 
     fn wrong_venue(&mut self) -> Result<(), Refusal> {
-        refuse_unless(
-            !self.key.is_some_and(|key| key.is_sister),
-            Reason::WrongVenue,
-        )
+        let is_sister = self.key.is_some_and(|key| key.is_sister);
+        self.refuse_unless(!is_sister, Reason::WrongVenue)
     }
 
     fn clock_untrusted(&mut self) -> Result<(), Refusal> {
@@ -389,14 +300,14 @@ impl<'a> Judge<'a> {
             Trust::Unanchored => self.policy.clock_unanchored == Leave::Admit,
             Trust::Untrusted => false,
         };
-        refuse_unless(trusted, Reason::ClockUntrusted)
+        self.refuse_unless(trusted, Reason::ClockUntrusted)
     }
 
     fn own_window(&mut self) -> Result<(), Refusal> {
-        let (now, u_ms, rules) = (self.now(), self.u_ms(), &self.question.policy.codes);
-        let window = match self.question.code {
-            Some(Code::V1(code)) => code.window(now, u_ms, rules),
-            Some(Code::G2(code)) => code.window(now, u_ms, rules),
+        let (read_at, rules) = (self.question.read_at, &self.question.policy.codes);
+        let window = match self.code() {
+            Some(Code::V1(code)) => code.window(read_at.at, read_at.u_ms, rules),
+            Some(Code::G2(code)) => code.window(read_at.at, read_at.u_ms, rules),
             Some(Code::G3(_)) => match self.tag {
                 Some(TagVerdict::NotYet) => Window::NotYet,
                 Some(TagVerdict::Expired) => Window::Expired,
@@ -406,8 +317,8 @@ impl<'a> Judge<'a> {
         };
         match window {
             Window::Good => Ok(()),
-            Window::NotYet => Err(Reason::CodeNotYetValid.into()),
-            Window::Expired => Err(Reason::CodeExpired.into()),
+            Window::NotYet => self.refuse(Reason::CodeNotYetValid),
+            Window::Expired => self.refuse(Reason::CodeExpired),
         }
     }
 
@@ -427,13 +338,13 @@ impl<'a> Judge<'a> {
                 && self
                     .code_revision()
                     .is_some_and(|revision| revision > ticket.revision);
-            return refuse_unless(!newer_rotating, Reason::NotListed);
+            return self.refuse_unless(!newer_rotating, Reason::NotListed);
         }
         let zones = &self.policy.unlisted_zones;
         let allowed = self.format() == Some(Format::G2)
             && self.policy.unlisted == Leave::Admit
             && (zones.is_empty() || shares_a_zone(zones, &self.question.gate.zones));
-        refuse_unless(allowed, Reason::NotListed)?;
+        self.refuse_unless(allowed, Reason::NotListed)?;
         self.flags.push(Flag::Unlisted);
         Ok(())
     }
@@ -446,7 +357,7 @@ impl<'a> Judge<'a> {
         }
         let grace_ms = i64::from(self.policy.whitelist_stale_admit_s).saturating_mul(1000);
         let tolerated = not_after.is_some_and(|end| self.now() < end.plus(grace_ms));
-        refuse_unless(tolerated, Reason::WhitelistStale)?;
+        self.refuse_unless(tolerated, Reason::WhitelistStale)?;
         self.flags.push(Flag::StaleList);
         if self.has_current_list() {
             Ok(())
@@ -455,18 +366,16 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn code_revision(&self) -> Option<u8> {
-        self.question
-            .code
-            .and_then(Code::payload)
-            .map(|payload| payload.revision)
+    pub(super) fn code_revision(&self) -> Option<u8> {
+        let payload = self.code().and_then(Code::payload);
+        payload.map(|payload| payload.revision)
     }
 
     fn superseded(&mut self) -> Result<(), Refusal> {
         let (Some(ticket), Some(revision)) = (self.ticket(), self.code_revision()) else {
             return Ok(());
         };
-        refuse_unless(revision >= ticket.revision, Reason::Superseded)?;
+        self.refuse_unless(revision >= ticket.revision, Reason::Superseded)?;
         if revision > ticket.revision {
             self.flags.push(Flag::NewerRevision);
         }
@@ -477,7 +386,7 @@ impl<'a> Judge<'a> {
         let blocked = self
             .ticket()
             .is_some_and(|ticket| ticket.status == TicketStatus::Blocked);
-        refuse_unless(!blocked, Reason::Blocked)
+        self.refuse_unless(!blocked, Reason::Blocked)
     }
 
     fn cancelled(&mut self) -> Result<(), Refusal> {
@@ -487,7 +396,7 @@ impl<'a> Judge<'a> {
         let ticket = listed.ticket;
         if ticket.status == TicketStatus::Cancelled || ticket.standing == Standing::Deleted {
             let detail = ticket.cancel_cause.map(Detail::Cause);
-            return Err(Refusal {
+            return self.refuse(Refusal {
                 reason: Reason::Cancelled,
                 detail,
             });
@@ -499,7 +408,7 @@ impl<'a> Judge<'a> {
                     && ticket.standing == Standing::Live =>
             {
                 let detail = Some(Detail::SessionCancelled(session.note.clone()));
-                Err(Refusal {
+                self.refuse(Refusal {
                     reason: Reason::Cancelled,
                     detail,
                 })
@@ -512,7 +421,7 @@ impl<'a> Judge<'a> {
         let pending = self
             .ticket()
             .is_some_and(|ticket| ticket.status == TicketStatus::Pending);
-        refuse_unless(!pending, Reason::NotConfirmed)
+        self.refuse_unless(!pending, Reason::NotConfirmed)
     }
 
     fn wrong_day(&mut self) -> Result<(), Refusal> {
@@ -536,7 +445,7 @@ impl<'a> Judge<'a> {
                 admit_from: window_of(&listed).map(|(from, _)| from),
             },
         };
-        Err(Refusal {
+        self.refuse(Refusal {
             reason: Reason::WrongDay,
             detail: Some(detail),
         })
@@ -552,63 +461,70 @@ impl<'a> Judge<'a> {
         if opens.is_empty() || gate_zones.is_empty() || shares_a_zone(opens, gate_zones) {
             return Ok(());
         }
-        Err(Refusal {
+        self.refuse(Refusal {
             reason: Reason::WrongGate,
             detail: Some(Detail::Zones(opens.to_vec())),
         })
     }
 
     fn admission_window(&mut self) -> Result<(), Refusal> {
-        let window = match (&self.question.listed, self.question.code) {
+        // A row without its session cannot be judged: in doubt the gate stays shut.
+        let Some((from, until)) = self.admission_times() else {
+            return self.refuse(Reason::WhitelistStale);
+        };
+        let (reason, at) = if self.now() < from.millis() {
+            (Reason::TooEarly, from)
+        } else if self.now() >= until.millis() {
+            (Reason::TooLate, until)
+        } else {
+            return Ok(());
+        };
+        let detail = Some(Detail::Time(at));
+        self.refuse(Refusal { reason, detail })
+    }
+
+    /// The window that admission is judged by.
+    pub(super) fn admission_times(&self) -> Option<(EpochSeconds, EpochSeconds)> {
+        match (&self.question.listed, self.code()) {
             (Some(listed), _) => window_of(listed),
             (None, Some(Code::G2(code))) => Some(code.payload().admission_window()),
             (None, _) => None,
-        };
-        // A row without its session cannot be judged: in doubt the gate stays shut.
-        let (from, until) = window.ok_or(Refusal::from(Reason::WhitelistStale))?;
-        let refuse = |reason, at| {
-            Err(Refusal {
-                reason,
-                detail: Some(Detail::Time(at)),
-            })
-        };
-        if self.now() < from.millis() {
-            refuse(Reason::TooEarly, from)
-        } else if self.now() >= until.millis() {
-            refuse(Reason::TooLate, until)
-        } else {
-            Ok(())
+        }
+    }
+
+    /// The last four digits that the code, or staff at a look-up, say.
+    pub(super) fn digits_said(&self) -> Option<LastFour> {
+        match self.question.asked {
+            Asked::LookUp { last_four } => last_four,
+            Asked::NoCode => None,
+            Asked::Code(code) => code.payload().and_then(|payload| payload.last_four),
         }
     }
 
     fn identity_mismatch(&mut self) -> Result<(), Refusal> {
-        let said = self
-            .question
-            .code
-            .and_then(Code::payload)
-            .and_then(|payload| payload.last_four);
         let known = self.ticket().and_then(|ticket| ticket.last_four);
-        let differ = matches!((said, known), (Some(said), Some(known)) if said != known);
-        refuse_unless(!differ, Reason::IdentityMismatch)
+        let differ =
+            matches!((self.digits_said(), known), (Some(said), Some(known)) if said != known);
+        self.refuse_unless(!differ, Reason::IdentityMismatch)
     }
 
     fn see_staff(&mut self) -> Result<(), Refusal> {
         let marked = self
             .ticket()
             .is_some_and(|ticket| !ticket.attention.is_empty());
-        refuse_unless(!(marked && self.question.gate.unattended), Reason::SeeStaff)
+        self.refuse_unless(!(marked && self.question.gate.unattended), Reason::SeeStaff)
     }
 
     /// Persons that the ticket admits in all.
-    fn admits(&self) -> Option<u8> {
-        match (self.ticket(), self.question.code) {
+    pub(super) fn admits(&self) -> Option<u8> {
+        match (self.ticket(), self.code()) {
             (Some(ticket), _) => Some(ticket.admits),
             (None, Some(Code::G2(code))) => Some(code.payload().admits),
             (None, _) => None,
         }
     }
 
-    fn remaining(&self) -> u32 {
+    pub(super) fn remaining(&self) -> u32 {
         self.question.admissions.remaining
     }
 
@@ -618,7 +534,7 @@ impl<'a> Judge<'a> {
             return Ok(());
         }
         let last = self.question.admissions.last_entry.clone();
-        Err(Refusal {
+        self.refuse(Refusal {
             reason: Reason::AlreadyUsed,
             detail: Some(Detail::Used { last, remaining }),
         })
@@ -626,12 +542,8 @@ impl<'a> Judge<'a> {
 
     fn isolated(&mut self) -> Result<(), Refusal> {
         let strict = self.policy.isolation == Isolation::Strict;
-        refuse_unless(self.question.reachable || !strict, Reason::Isolated)
+        self.refuse_unless(self.question.reachable || !strict, Reason::Isolated)
     }
-}
-
-fn refuse_unless(holds: bool, reason: Reason) -> Result<(), Refusal> {
-    if holds { Ok(()) } else { Err(reason.into()) }
 }
 
 fn shares_a_zone(some: &[Zone], others: &[Zone]) -> bool {
@@ -639,7 +551,7 @@ fn shares_a_zone(some: &[Zone], others: &[Zone]) -> bool {
 }
 
 /// The ticket's zones, else its session's.
-fn zones_of<'a>(listed: &Listed<'a>) -> &'a [Zone] {
+pub(super) fn zones_of<'a>(listed: &Listed<'a>) -> &'a [Zone] {
     match listed.session {
         Some(session) if listed.ticket.zones.is_empty() => &session.zones,
         _ => &listed.ticket.zones,
