@@ -2,11 +2,13 @@
 //! then is anything said.
 
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use stile_core::device::Device;
 
 use crate::event::Event;
+use crate::fault;
+use crate::heartbeats::{BEAT_EVERY, Heartbeats, Loop};
 use crate::printer::{Lines, Read};
 use crate::relay::Pulses;
 use crate::scanner::{Input, Reading};
@@ -19,6 +21,8 @@ pub struct Controller {
     pub pulses: Pulses,
     /// Takes what is to be said.
     pub lines: Lines,
+    /// Told that this loop turns, and that the relay does.
+    pub beats: Arc<Heartbeats>,
     /// Called for each new record.
     pub on_record: Box<dyn Fn() + Send>,
 }
@@ -28,20 +32,31 @@ impl Controller {
     /// gate shut: pulses that were promised are carried out first.
     pub fn run(self, inputs: &Receiver<Input>, mut scanners: usize) {
         while scanners > 0 {
-            match inputs.recv() {
+            fault::hang_point(Loop::Scan);
+            let input = inputs.recv_timeout(BEAT_EVERY);
+            self.beats.beat(Loop::Scan);
+            match input {
                 Ok(Input::Reading(reading)) => self.read(&reading),
                 Ok(Input::Overlong(scanner)) => self.lines.event(Event::CodeOverlong { scanner }),
                 Ok(Input::Ended(scanner)) => {
                     scanners -= 1;
                     self.lines.event(Event::ScannerEnded { scanner });
                 }
-                Ok(Input::Stop) | Err(_) => break,
+                Err(RecvTimeoutError::Timeout) => self.wait_for_relay(),
+                Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
     }
 
+    /// Waits until the relay is at rest, and so finds out that it turns.
+    fn wait_for_relay(&self) {
+        if self.pulses.wait_until_at_rest() {
+            self.beats.beat(Loop::Relay);
+        }
+    }
+
     fn read(&self, reading: &Reading) {
-        self.pulses.wait_until_at_rest();
+        self.wait_for_relay();
         let outcome = self.device.scan(&reading.bytes);
         let opened = outcome.opens.then(|| self.pulses.pulse());
         if outcome.record_id.is_some() {

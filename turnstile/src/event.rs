@@ -10,6 +10,8 @@ use stile_core::clock::Trust;
 use stile_core::ids::GateId;
 use stile_core::time::ServiceDay;
 
+use crate::heartbeats::Loop;
+
 /// Takes events; cheap, and never waits.
 pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 
@@ -97,6 +99,13 @@ pub enum Event {
         /// What is wrong.
         what: String,
     },
+    /// A loop stands still; the program is ended so that it is started again.
+    LoopHung {
+        /// Which.
+        which: Loop,
+        /// For how long, in seconds.
+        still_s: u64,
+    },
     /// A scanner sent a line that is longer than any code; it was dropped.
     CodeOverlong {
         /// Which scanner.
@@ -140,7 +149,8 @@ impl Event {
             Self::JournalSalvaged { .. }
             | Self::Unauthorised { .. }
             | Self::StorageTrouble { .. }
-            | Self::RelayFailed { .. } => Weight::Alarm,
+            | Self::RelayFailed { .. }
+            | Self::LoopHung { .. } => Weight::Alarm,
         }
     }
 }
@@ -206,6 +216,10 @@ impl fmt::Display for Event {
             }),
             Self::StorageTrouble { what } => f.write_str(what),
             Self::RelayFailed { what } => f.write_str(what),
+            Self::LoopHung { which, still_s } => write!(
+                f,
+                "{which} has stood still for {still_s} s; this program ends, to be started again"
+            ),
             Self::CodeOverlong { scanner } => {
                 write!(f, "{scanner}: a line longer than any code was dropped")
             }

@@ -58,6 +58,26 @@ impl StatusFile {
         fs::rename(&aside, &path)
     }
 
+    /// The same in one line, for the service manager.
+    pub fn line(&self) -> String {
+        let list = match self.live.lists.iter().max_by_key(|list| list.issued_at) {
+            Some(list) => format!("list of {} v{}", list.service_day, list.version),
+            None => "no list".into(),
+        };
+        let network = match self.live.online {
+            true => "online",
+            false => "offline",
+        };
+        let mut line = format!("gate {}: {network}, {list}", self.gate_id);
+        if let Some(off_ms) = self.live.clock.wall_off_ms {
+            line.push_str(&format!(", clock off by {} s", off_ms / 1000));
+        }
+        if let Some(what) = &self.live.upload_trouble {
+            line.push_str(&format!(", check-ins do not go up: {what}"));
+        }
+        line
+    }
+
     /// Takes it away, at the end of a controller that ended in order.
     pub fn remove(folder: &Path) {
         // One that stays behind grows old, which says as much.

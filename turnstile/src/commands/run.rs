@@ -13,13 +13,17 @@ use super::{CommandError, machine};
 use crate::config::{Config, Settings};
 use crate::controller::Controller;
 use crate::event::Event;
+use crate::fault;
+use crate::heartbeats::{Heartbeats, Loop};
 use crate::platform::Linux;
 use crate::printer::{Lines, Printer, Style};
 use crate::relay::{PulseEvent, Pulses, RelaySpec};
 use crate::scanner::{Input, Inputs, Scanner, queue};
 use crate::status_file::StatusFile;
 use crate::sync_loop::SyncLoop;
+use crate::systemd::Notifier;
 use crate::threads;
+use crate::watchdog::Watchdog;
 use crate::words::Words;
 
 /// How to run.
@@ -68,6 +72,8 @@ fn work(
     platform: Arc<dyn Platform>,
     lines: &Lines,
 ) -> Result<(), CommandError> {
+    let notifier = Arc::new(Notifier::from_environment().map_err(machine)?);
+    let beats = Arc::new(Heartbeats::default());
     let pulses = pulses(config, Arc::clone(&device), lines.clone())?;
     let scanners = open_scanners(config)?;
     let (inputs, readings) = queue();
@@ -98,24 +104,40 @@ fn work(
         });
     }
     let (folder, clock) = (data.to_owned(), Arc::clone(&platform));
-    let write_status = move |live| {
+    let (sync_beats, manager) = (Arc::clone(&beats), Arc::clone(&notifier));
+    let mut said = String::new();
+    let every_second = move |live| {
+        fault::hang_point(Loop::Sync);
+        sync_beats.beat(Loop::Sync);
         status.live = live;
         status.stamp(clock.moment());
+        let line = status.line();
+        if said != line {
+            manager.status(&line);
+            said = line;
+        }
         // On a full disk the file grows old, which says as much.
         let _ = status.write(&folder);
     };
-    let sync = SyncLoop::start(Arc::clone(&device), platform, lines.tell(), write_status)?;
+    let sync = SyncLoop::start(Arc::clone(&device), platform, lines.tell(), every_second)?;
     let count = scanners.len();
     start_scanners(scanners, &inputs).map_err(machine)?;
+    let tell = lines.tell();
+    let watchdog = Watchdog::start(Arc::clone(&beats), Arc::clone(&notifier), tell);
+    let watchdog = watchdog.map_err(machine)?;
+    notifier.ready();
 
     let wake = sync.wake().clone();
     let controller = Controller {
         device,
         pulses,
         lines: lines.clone(),
+        beats,
         on_record: Box::new(move || wake.record()),
     };
     controller.run(&readings, count);
+    drop(watchdog);
+    notifier.stopping();
     sync.stop();
     StatusFile::remove(data);
     lines.event(Event::Stopped);
@@ -126,7 +148,10 @@ fn pulses(config: &Config, device: Arc<Device>, lines: Lines) -> Result<Pulses, 
     let relay = config.relay.open();
     let relay = relay.map_err(|error| CommandError::Failed(error.to_string()))?;
     let on = move |event| match event {
-        PulseEvent::Closed => device.gate_closed(),
+        PulseEvent::Closed => {
+            fault::hang_point(Loop::Relay);
+            device.gate_closed();
+        }
         PulseEvent::CloseFailed(error) => lines.event(Event::RelayFailed {
             what: format!("the gate may stand open: {error}"),
         }),

@@ -78,11 +78,10 @@ impl Pulses {
 
     /// Waits until the relay is at rest. A visitor is admitted only when the gate can open for
     /// them: a check-in made while it still stands open for another would be used up if the
-    /// power went.
-    pub fn wait_until_at_rest(&self) {
-        if let Some(queue) = &self.queue {
-            let _ = queue.send(Job::Nothing);
-        }
+    /// power went. False if nothing moves the relay any more.
+    pub fn wait_until_at_rest(&self) -> bool {
+        let queue = self.queue.as_ref();
+        queue.is_some_and(|queue| queue.send(Job::Nothing).is_ok())
     }
 
     /// Asks for a pulse. What comes of the opening arrives at the

@@ -118,8 +118,22 @@ impl Place {
     }
 }
 
-fn program(data: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stile-gate"));
+/// What runs a program of another processor, with its flags, where the machine itself does not.
+const RUNNER: &str = "STILE_TEST_RUNNER";
+
+/// A call of the program, by itself or by an emulator.
+pub fn program(data: &Path, arguments: &[&str]) -> Command {
+    let gate = env!("CARGO_BIN_EXE_stile-gate");
+    let runner = std::env::var(RUNNER).unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let mut command = match words.next() {
+        None => Command::new(gate),
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.args(words).arg(gate);
+            command
+        }
+    };
     command.args(["--data", data.to_str().unwrap()]);
     command.args(arguments);
     command
@@ -188,7 +202,12 @@ impl Running {
 
     /// Starts it, and gives its first line.
     pub fn start_and_see(data: &Path, arguments: &[&str]) -> (Self, Value) {
-        let mut child = program(data, arguments)
+        Self::spawn(program(data, arguments))
+    }
+
+    /// Starts a call that [`program`] has made.
+    pub fn spawn(mut command: Command) -> (Self, Value) {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

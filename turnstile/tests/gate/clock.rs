@@ -101,6 +101,7 @@ impl Bench {
             device,
             pulses: Pulses::start(relay, Duration::ZERO, |_| ()).unwrap(),
             lines: printer.lines().clone(),
+            beats: Arc::default(),
             on_record: Box::new(|| ()),
         };
         let (inputs, readings) = queue();

@@ -11,3 +11,4 @@ mod commands;
 mod relay;
 mod storage;
 mod sync;
+mod watchdog;
