@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::codes::{CodeRules, Format, OpaqueShape};
+use crate::codes::{CodeRules, Format, OpaqueShape, VenueShapes};
 use crate::ids::{GateId, Zone};
 use crate::reason::Reason;
 use crate::ticket::Gate;
@@ -204,6 +204,16 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The shapes of texts that the venue takes beside v1, G2 and G3. Documents only where its
+    /// formats say so.
+    pub fn shapes(&self) -> VenueShapes<'_> {
+        VenueShapes {
+            opaque: &self.opaque_shapes,
+            documents: self.formats.contains(&Format::Document),
+            passport_prefix: self.passport_prefix.as_deref(),
+        }
+    }
+
     /// The part that holds at this gate.
     pub fn at(&self, gate: &Gate) -> &GatePolicy {
         if gate.unattended {

@@ -178,7 +178,7 @@ pub struct Scan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kid: Option<Kid>,
     /// HMAC-SHA256 of the text under a random key of the log, first 16 bytes in hex; none for
-    /// `malformed`. Tells two readings of one text without telling the text.
+    /// `malformed`, nor for a document, whose number could be guessed from it. Tells two readings of one text without telling the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_hash: Option<String>,
     /// The verdict.

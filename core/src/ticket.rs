@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::codes::document::DOCUMENT_HASH_BYTES;
 use crate::ids::{
     Checkpoint, GateId, LastFour, OrderNumber, SessionId, TicketId, TicketNumber, Zone,
 };
@@ -115,6 +116,8 @@ pub struct Ticket {
     pub rotation_key: Option<RotationKey>,
     /// Hashes of its opaque codes.
     pub opaque_hashes: Vec<[u8; 16]>,
+    /// Hashes of the documents that it enters by, under the day's key.
+    pub document_hashes: Vec<[u8; DOCUMENT_HASH_BYTES]>,
     /// The ticket itself, or a tombstone.
     pub standing: Standing,
 }

@@ -7,11 +7,18 @@
 use data_encoding::BASE32_NOPAD;
 use stile_core::codes::{
     Code, CodeRules, Format, Malformed, OpaqueShape, Payload, PayloadError, RotatingCode,
-    SignedCode, TagVerdict, V1Code, Window, clean, g2, g3, parse, v1,
+    SignedCode, TagVerdict, V1Code, VenueShapes, Window, clean, g2, g3, parse, v1,
 };
 use stile_core::ids::{Kid, LastFour, TicketId, TicketNumber, VenueId, VenueNumber};
 use stile_core::keys::{CodeSigningKey, IssuerSecret, RotationKey};
 use stile_core::time::{EpochMillis, EpochSeconds};
+
+fn opaque(shapes: &[OpaqueShape]) -> VenueShapes<'_> {
+    VenueShapes {
+        opaque: shapes,
+        ..VenueShapes::default()
+    }
+}
 
 const NOW: i64 = 1_790_000_000;
 
@@ -50,7 +57,7 @@ fn v1_code(expires_at: i64) -> V1Code {
     let ticket = TicketId::new("ORD-77").unwrap();
     let key = issuer().ticket_key(&venue(), &ticket, 0);
     let text = v1::mint(&key, &ticket, "5678", EpochSeconds(expires_at)).unwrap();
-    match parse(text.as_bytes(), &[]) {
+    match parse(text.as_bytes(), &VenueShapes::default()) {
         Ok(Code::V1(code)) => code,
         other => panic!("{other:?}"),
     }
@@ -58,7 +65,7 @@ fn v1_code(expires_at: i64) -> V1Code {
 
 fn g2_code(payload: &Payload) -> SignedCode {
     let text = g2::mint(&code_key(), payload).unwrap();
-    match parse(text.as_bytes(), &[]) {
+    match parse(text.as_bytes(), &VenueShapes::default()) {
         Ok(Code::G2(code)) => code,
         other => panic!("{other:?}"),
     }
@@ -79,7 +86,7 @@ fn g3_code(t: i64) -> RotatingCode {
     )
     .unwrap();
     let text = g3::rotate(&signed, &rotation_key(), EpochSeconds(t));
-    match parse(text.as_bytes(), &[]) {
+    match parse(text.as_bytes(), &VenueShapes::default()) {
         Ok(Code::G3(code)) => code,
         other => panic!("{other:?}"),
     }
@@ -207,7 +214,7 @@ fn a_tag_does_not_fit_another_signature() {
     let bytes = |text: &str| BASE32_NOPAD.decode(&text.as_bytes()[2..]).unwrap();
     let mixed = [&bytes(&other)[..91], &bytes(&one)[91..]].concat();
     let mixed = format!("G3{}", BASE32_NOPAD.encode(&mixed));
-    let Ok(Code::G3(code)) = parse(mixed.as_bytes(), &[]) else {
+    let Ok(Code::G3(code)) = parse(mixed.as_bytes(), &VenueShapes::default()) else {
         panic!("not a G3")
     };
     assert!(code.verify_signature(&code_key().verifying_key()));
@@ -319,7 +326,7 @@ fn a_malformed_text_is_named_and_never_repeated() {
             Malformed::Field(Format::G2, PayloadError::Admits),
         ),
     ] {
-        let found = parse(reading.as_bytes(), &shapes).unwrap_err();
+        let found = parse(reading.as_bytes(), &opaque(&shapes)).unwrap_err();
         assert_eq!(found, malformed, "{reading}");
         assert!(
             reading.len() < 4 || !found.to_string().contains(reading),
@@ -351,23 +358,32 @@ fn an_opaque_code_of_any_declared_length_is_read_whole() {
         ("T-12a4", false),
         ("1234", false),
     ] {
-        let code = parse(reading.as_bytes(), &shapes);
+        let code = parse(reading.as_bytes(), &opaque(&shapes));
         assert_eq!(code.is_ok(), read, "{reading}");
         if let Ok(code) = code {
-            assert_eq!((code.format(), code.text()), (Format::Opaque, reading));
+            assert_eq!(
+                (code.format(), code.text()),
+                (Format::Opaque, Some(reading))
+            );
         }
     }
 }
 
 #[test]
 fn formats_are_named_as_in_policies_and_records() {
-    let all = [Format::V1, Format::G2, Format::G3, Format::Opaque];
+    let all = [
+        Format::V1,
+        Format::G2,
+        Format::G3,
+        Format::Opaque,
+        Format::Document,
+    ];
     assert_eq!(
         serde_json::to_string(&all).unwrap(),
-        r#"["v1","G2","G3","opaque"]"#
+        r#"["v1","G2","G3","opaque","document"]"#
     );
     assert_eq!(
         all.map(|format| format.to_string()),
-        ["v1", "G2", "G3", "opaque"]
+        ["v1", "G2", "G3", "opaque", "document"]
     );
 }

@@ -10,13 +10,15 @@ use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use stile_core::codes::{Code, Payload, g2, g3, opaque, parse, v1};
+use stile_core::codes::{
+    Code, Document, DocumentType, Payload, VenueShapes, g2, g3, opaque, parse, v1,
+};
 use stile_core::ids::{
     Kid, LastFour, OrderNumber, SessionId, TicketId, TicketNumber, VenueId, VenueNumber, Zone,
 };
 use stile_core::key_manifest::KeyManifest;
 use stile_core::keys::{
-    CodeSigningKey, DeviceSigningKey, IssuerSecret, ListSigningKey, NumberingSecret,
+    CodeSigningKey, DeviceSigningKey, DocumentKey, IssuerSecret, ListSigningKey, NumberingSecret,
     RootSigningKey, RotationKey, SharedKey, TicketKey, root_fingerprint,
 };
 use stile_core::protocol::ListManifest;
@@ -152,7 +154,7 @@ fn v1_codes_are_minted_and_verified_as_described() {
         expires_at: i64,
     }
     for Vector { name, given, out } in vectors::<In, CodeOut>("v1") {
-        let Ok(Code::V1(code)) = parse(out.code.as_bytes(), &[]) else {
+        let Ok(Code::V1(code)) = parse(out.code.as_bytes(), &VenueShapes::default()) else {
             panic!("{name}: not parsed as v1");
         };
         assert_eq!(code.ticket_id(), &given.ticket_id, "{name}");
@@ -234,7 +236,7 @@ fn g2_codes_are_minted_and_verified_as_described() {
             out.code,
             "{name}"
         );
-        let Ok(Code::G2(code)) = parse(out.code.as_bytes(), &[]) else {
+        let Ok(Code::G2(code)) = parse(out.code.as_bytes(), &VenueShapes::default()) else {
             panic!("{name}: not parsed as G2");
         };
         assert_eq!(code.payload(), &given.payload(), "{name}");
@@ -278,7 +280,7 @@ fn g3_codes_are_signed_rotated_and_verified_as_described() {
         );
         assert_eq!(g3::rotate(&signed, &key, given.t), out.code, "{name}");
 
-        let Ok(Code::G3(code)) = parse(out.code.as_bytes(), &[]) else {
+        let Ok(Code::G3(code)) = parse(out.code.as_bytes(), &VenueShapes::default()) else {
             panic!("{name}: not parsed as G3");
         };
         assert_eq!(code.payload(), &payload, "{name}");
@@ -304,6 +306,26 @@ fn opaque_codes_are_hashed_as_described() {
     }
     for Vector { name, given, out } in vectors::<In, Out>("opaque") {
         let hash = opaque::hash(&given.venue_id, &given.code);
+        assert_eq!(HEXLOWER.encode(&hash), out.hash_hex, "{name}");
+    }
+}
+
+#[test]
+fn documents_have_these_types_and_hashes() {
+    #[derive(Deserialize)]
+    struct In {
+        key_hex: String,
+        document: String,
+    }
+    #[derive(Deserialize)]
+    struct Out {
+        r#type: DocumentType,
+        hash_hex: String,
+    }
+    for Vector { name, given, out } in vectors::<In, Out>("document") {
+        let document = Document::new(&given.document).unwrap();
+        assert_eq!(document.kind(), out.r#type, "{name}");
+        let hash = document.hash(&DocumentKey::from_bytes(&hex32(&given.key_hex)));
         assert_eq!(HEXLOWER.encode(&hash), out.hash_hex, "{name}");
     }
 }
@@ -408,6 +430,7 @@ struct Row {
     ticket_key_hex: String,
     rotation_key_hex: String,
     opaque_hashes_hex: Vec<String>,
+    document_hashes_hex: Vec<String>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -448,6 +471,11 @@ impl Row {
             rotation_key: key(&self.rotation_key_hex).map(|key| RotationKey::from_bytes(&key)),
             opaque_hashes: self
                 .opaque_hashes_hex
+                .iter()
+                .map(|text| hex(text).try_into().unwrap())
+                .collect(),
+            document_hashes: self
+                .document_hashes_hex
                 .iter()
                 .map(|text| hex(text).try_into().unwrap())
                 .collect(),

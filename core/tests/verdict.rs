@@ -103,7 +103,7 @@ impl At {
     }
 
     fn asked<T>(&self, answer: impl FnOnce(&Question<'_>) -> T) -> T {
-        let code = parse(&self.code, &self.venue.policy.opaque_shapes).ok();
+        let code = parse(&self.code, &self.venue.policy.shapes()).ok();
         let admits = self.ticket.as_ref().map_or(1, |ticket| ticket.admits);
         let keys = self.venue.key_ring();
         answer(&Question {

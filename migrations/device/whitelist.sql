@@ -11,8 +11,17 @@ CREATE TABLE list (
 CREATE TABLE ticket (
   number    INTEGER PRIMARY KEY, -- the ticket number
   ticket_id TEXT NOT NULL,       -- for v1 codes, which carry it
+  order_end TEXT NOT NULL,       -- the folded order number, last character first
+  last_four INTEGER,             -- digits of phone or document, if any
   row       BLOB NOT NULL        -- the bytes that were digested
 );
+
+-- Documents by their hash. Several tickets may stand behind one document.
+CREATE TABLE document (
+  hash   BLOB NOT NULL,    -- 5 bytes
+  number INTEGER NOT NULL, -- the ticket number
+  PRIMARY KEY (hash, number)
+) WITHOUT ROWID;
 
 -- Opaque codes by their hash. Several tickets may stand behind one code.
 CREATE TABLE opaque (

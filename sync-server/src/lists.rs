@@ -82,6 +82,7 @@ pub(crate) fn row_bytes(row: ListRow, secrets: RowSecrets, keys: &VenueKeys) -> 
         ticket_key,
         rotation_key,
         opaque_hashes: fields.opaque_hashes,
+        document_hashes: Vec::new(),
         standing: row.standing,
     })
 }

@@ -130,6 +130,19 @@ def opaque(given):
     return {"hash_hex": hashlib.sha256(message).digest()[:16].hex()}
 
 
+def document(given):
+    """An identity card's 18 characters with their check digit, else a passport's number."""
+    number = given["document"].upper()
+    is_card = len(number) == 18 and number[:17].isdigit() and number[17] in "0123456789X"
+    if is_card:
+        weights = [2 ** (17 - place) % 11 for place in range(17)]
+        total = sum(int(digit) * weight for digit, weight in zip(number, weights))
+        assert number[17] == "10X98765432"[total % 11], "wrong check digit"
+    kind = "id-card" if is_card else "passport"
+    tag = hmac_sha256(bytes.fromhex(given["key_hex"]), f"{kind}:{number}".encode())
+    return {"type": kind, "hash_hex": tag[:5].hex()}
+
+
 # --- signed statements ----------------------------------------------------------------------
 
 def signed(given):
@@ -172,7 +185,7 @@ def list_row(given):
     no_time = 2**63 - 1
     when = lambda at: struct.pack(">q", no_time if at is None else at)
     key = lambda text: bytes([len(text) // 2]) + bytes.fromhex(text)
-    row = bytes([1, standing]) + struct.pack(">Q", int(t["ticket_number"]))
+    row = bytes([2, standing]) + struct.pack(">Q", int(t["ticket_number"]))
     row += short(t["ticket_id"]) + short(t["order_number"]) + short(t["session_id"])
     row += bytes([len(t["zones"])]) + b"".join(short(zone) for zone in t["zones"])
     row += long(t["label"]) + long(t["holder_mask"])
@@ -183,6 +196,8 @@ def list_row(given):
     row += when(t["admit_from"]) + when(t["admit_until"])
     row += key(t["ticket_key_hex"]) + key(t["rotation_key_hex"])
     hashes = t["opaque_hashes_hex"]
+    row += bytes([len(hashes)]) + b"".join(bytes.fromhex(one) for one in hashes)
+    hashes = t["document_hashes_hex"]
     row += bytes([len(hashes)]) + b"".join(bytes.fromhex(one) for one in hashes)
     if t["standing"] == "moved":
         moved = t["moved_to"]
@@ -227,6 +242,7 @@ SECTIONS = {
     "g2": g2,
     "g3": g3,
     "opaque": opaque,
+    "document": document,
     "signed": signed,
     "key_manifest": key_manifest,
     "list_row": list_row,

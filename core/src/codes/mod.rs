@@ -1,8 +1,9 @@
 //! The texts in QR codes: clean-up, shapes, parsing, verification, windows and minting of v1, G2,
-//! G3 and opaque codes. Knows no list and no policy: whether a good code's ticket is admitted is
+//! G3, opaque codes and documents. Knows no list and no policy: whether a good code's ticket is admitted is
 //! asked elsewhere.
 
 mod cleanup;
+pub mod document;
 pub mod g2;
 pub mod g3;
 pub mod opaque;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use cleanup::{MAX_CODE_BYTES, clean};
+pub use document::{Document, DocumentError, DocumentType};
 pub use g2::SignedCode;
 pub use g3::{RotatingCode, TagVerdict};
 pub use opaque::{OpaqueCode, OpaqueShape, ShapeError};
@@ -42,6 +44,9 @@ pub enum Format {
     /// A booking system's own code without a signature, known by look-up alone.
     #[serde(rename = "opaque")]
     Opaque,
+    /// An identity document, known by look-up alone.
+    #[serde(rename = "document")]
+    Document,
 }
 
 impl fmt::Display for Format {
@@ -51,6 +56,7 @@ impl fmt::Display for Format {
             Self::G2 => "G2",
             Self::G3 => "G3",
             Self::Opaque => "opaque",
+            Self::Document => "document",
         })
     }
 }
@@ -79,6 +85,9 @@ pub enum Malformed {
     /// A G2 or G3 code with a field out of its range.
     #[error("{0} code: {1}")]
     Field(Format, PayloadError),
+    /// The shape of a document's number, and none.
+    #[error("document: {0}")]
+    Document(DocumentError),
 }
 
 /// A code as it was read, parsed in full and not yet verified.
@@ -92,6 +101,8 @@ pub enum Code {
     G3(RotatingCode),
     /// See [`opaque`].
     Opaque(OpaqueCode),
+    /// See [`document`].
+    Document(Document),
 }
 
 impl Code {
@@ -102,16 +113,20 @@ impl Code {
             Self::G2(_) => Format::G2,
             Self::G3(_) => Format::G3,
             Self::Opaque(_) => Format::Opaque,
+            Self::Document(_) => Format::Document,
         }
     }
 
-    /// The text after clean-up. There is one spelling of each code, so it can be hashed.
-    pub fn text(&self) -> &str {
+    /// The text after clean-up. There is one spelling of each code, so it can be hashed. None of
+    /// a document: its number is written nowhere, and a hash of it could be guessed by whoever
+    /// has the device.
+    pub fn text(&self) -> Option<&str> {
         match self {
-            Self::V1(code) => code.text(),
-            Self::G2(code) => code.text(),
-            Self::G3(code) => code.text(),
-            Self::Opaque(code) => code.text(),
+            Self::V1(code) => Some(code.text()),
+            Self::G2(code) => Some(code.text()),
+            Self::G3(code) => Some(code.text()),
+            Self::Opaque(code) => Some(code.text()),
+            Self::Document(_) => None,
         }
     }
 
@@ -119,7 +134,7 @@ impl Code {
     pub fn ticket_id(&self) -> Option<&TicketId> {
         match self {
             Self::V1(code) => Some(code.ticket_id()),
-            Self::G2(_) | Self::G3(_) | Self::Opaque(_) => None,
+            Self::G2(_) | Self::G3(_) | Self::Opaque(_) | Self::Document(_) => None,
         }
     }
 
@@ -128,14 +143,25 @@ impl Code {
         match self {
             Self::G2(code) => Some(code.payload()),
             Self::G3(code) => Some(code.payload()),
-            Self::V1(_) | Self::Opaque(_) => None,
+            Self::V1(_) | Self::Opaque(_) | Self::Document(_) => None,
         }
     }
 }
 
+/// The shapes that differ between venues.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VenueShapes<'a> {
+    /// Its opaque codes'.
+    pub opaque: &'a [OpaqueShape],
+    /// Whether it takes documents at all.
+    pub documents: bool,
+    /// What its readers put before a passport's number; without one it takes no passports.
+    pub passport_prefix: Option<&'a str>,
+}
+
 /// Cleans a reading up and parses it in full. The shape decides the format, in the order G3, G2,
-/// v1, the venue's opaque shapes; once a shape fits, any later fault is [`Malformed`].
-pub fn parse(reading: &[u8], opaque_shapes: &[OpaqueShape]) -> Result<Code, Malformed> {
+/// v1, document, the venue's opaque shapes; once a shape fits, any later fault is [`Malformed`].
+pub fn parse(reading: &[u8], shapes: &VenueShapes<'_>) -> Result<Code, Malformed> {
     let text = clean(reading)?;
     if Known::G3.fits(text) {
         return RotatingCode::parse(text).map(Code::G3);
@@ -146,7 +172,18 @@ pub fn parse(reading: &[u8], opaque_shapes: &[OpaqueShape]) -> Result<Code, Malf
     if Known::V1.fits(text) {
         return V1Code::parse(text).map(Code::V1);
     }
-    if opaque_shapes.iter().any(|shape| shape.fits(text)) {
+    if shapes.documents {
+        if Known::IdentityCard.fits(text) {
+            let document = Document::id_card(text).map_err(Malformed::Document)?;
+            return Ok(Code::Document(document));
+        }
+        let prefix = shapes.passport_prefix.filter(|prefix| !prefix.is_empty());
+        let number = prefix.and_then(|prefix| text.strip_prefix(prefix));
+        if let Some(Ok(document)) = number.map(Document::passport) {
+            return Ok(Code::Document(document));
+        }
+    }
+    if shapes.opaque.iter().any(|shape| shape.fits(text)) {
         return Ok(Code::Opaque(OpaqueCode::new(text)));
     }
     Err(Malformed::NoShape)

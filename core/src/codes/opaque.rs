@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::cleanup::MAX_CODE_BYTES;
+use super::document::PASSPORT_LENGTH;
 use super::shapes::{CharSet, Known};
 use crate::ids::VenueId;
 
@@ -120,6 +121,21 @@ impl OpaqueShape {
     pub fn random_bits(&self) -> u32 {
         let places = usize::from(self.length[0]).saturating_sub(self.prefix.len());
         (places as f64 * f64::from(self.characters.len()).log2()) as u32
+    }
+
+    /// Whether some text of this shape could be a passport behind a prefix. The server refuses
+    /// such a pair.
+    pub fn could_be_passport(&self, prefix: &str) -> bool {
+        let [from, to] = self.length.map(usize::from);
+        let letters = CharSet::ALPHANUMERIC;
+        let at = |place: usize| match prefix.as_bytes().get(place) {
+            Some(b) => CharSet::NONE.with(&[*b]),
+            None => letters,
+        };
+        PASSPORT_LENGTH
+            .map(|number| prefix.len() + number)
+            .filter(|length| (from..=to).contains(length))
+            .any(|length| (0..length).all(|place| self.at(place).meets(at(place))))
     }
 
     pub(super) fn fits(&self, text: &str) -> bool {

@@ -11,8 +11,9 @@ impl CharSet {
     pub(super) const NONE: Self = Self(0);
     const DIGIT: Self = Self::NONE.with(b"0123456789");
     const BASE32: Self = Self::NONE.with(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
-    const BASE64URL: Self =
-        Self::DIGIT.with(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-");
+    pub(super) const ALPHANUMERIC: Self =
+        Self::DIGIT.with(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    const BASE64URL: Self = Self::ALPHANUMERIC.with(b"_-");
     /// 0x20 ..= 0x7E.
     const PRINTABLE: Self = Self((u128::MAX << 0x20) & !(1 << 0x7F));
 

@@ -3,6 +3,7 @@
 
 mod identity;
 mod lists;
+mod look_up;
 mod operators;
 mod scan;
 mod status;
@@ -25,6 +26,7 @@ use crate::whitelist::HeldList;
 
 pub use identity::{Candidate, Identity, IdentityError};
 pub use lists::{ListDownload, ListsError, Wanted};
+pub use look_up::{LookUpError, LookedUp, MAX_FOUND, MIN_LOOK_UP, TicketFound};
 pub use operators::{HandOver, OperatorError, SignedIn};
 pub use scan::{Explained, ScanOutcome, TicketShown};
 pub use status::{ClockStatus, ListStatus, LiveStatus, Status};

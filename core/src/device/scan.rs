@@ -65,6 +65,23 @@ pub struct TicketShown {
     pub session: String,
 }
 
+impl TicketShown {
+    pub(super) fn of(ticket: &Ticket, session: Option<&Session>) -> Self {
+        let name = session.map(|session| session.name.clone());
+        Self {
+            number: ticket.number,
+            label: ticket.label.clone(),
+            holder_mask: ticket.holder_mask.clone(),
+            last_four: ticket.last_four,
+            admits: ticket.admits,
+            attention: ticket.attention.clone(),
+            session: name
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| ticket.session_id.to_string()),
+        }
+    }
+}
+
 /// What a gate would answer, and how it comes to it. Nothing is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
@@ -138,18 +155,7 @@ impl Prepared {
         let Found {
             ticket, session, ..
         } = self.found.as_ref()?;
-        let name = session.as_ref().map(|session| session.name.clone());
-        Some(TicketShown {
-            number: ticket.number,
-            label: ticket.label.clone(),
-            holder_mask: ticket.holder_mask.clone(),
-            last_four: ticket.last_four,
-            admits: ticket.admits,
-            attention: ticket.attention.clone(),
-            session: name
-                .filter(|name| !name.is_empty())
-                .unwrap_or_else(|| ticket.session_id.to_string()),
-        })
+        Some(TicketShown::of(ticket, session.as_deref()))
     }
 
     /// The ticket's number, if the code is a genuine one that names it.
@@ -239,7 +245,7 @@ impl Device {
 
     /// The gate as a list has it; without one, as it was when the device was enrolled. One that
     /// the device may not serve is neither, and opens nothing without a list.
-    fn gate(&self, list: Option<&HeldList>) -> Arc<Gate> {
+    pub(super) fn gate(&self, list: Option<&HeldList>) -> Arc<Gate> {
         if let Some(gate) = list.and_then(|list| list.gate(&self.gate_id)) {
             return Arc::clone(gate);
         }
@@ -259,7 +265,7 @@ impl Device {
         let list = door.list_for(now.at);
         let policy = list.map_or_else(Arc::default, |list| Arc::clone(list.policy()));
         let gate = self.gate(list);
-        let code = codes::parse(reading, &policy.opaque_shapes);
+        let code = codes::parse(reading, &policy.shapes());
         let found = match &code {
             Ok(code) => self.find(door, code, now.at)?,
             Err(_) => None,
@@ -298,6 +304,7 @@ impl Device {
                     _ => Vec::new(),
                 },
                 Code::Opaque(code) => list.by_opaque(&code.hash(&self.identity.venue_id))?,
+                Code::Document(document) => list.by_document(document)?,
             };
             found.extend(tickets.into_iter().map(|ticket| Found {
                 session: list.session(&ticket.session_id).cloned(),
@@ -459,7 +466,10 @@ impl Device {
             u_ms: prepared.now.u_ms,
             trust: prepared.now.trust,
             what: What::Scan(Scan {
-                via: Via::Code,
+                via: match code {
+                    Some(Code::Document(_)) => Via::Document,
+                    _ => Via::Code,
+                },
                 direction: prepared.gate.direction,
                 ticket_id: known.map(|found| found.ticket.ticket_id.clone()),
                 ticket_number: prepared.ticket_number().filter(|_| genuine),
@@ -470,7 +480,9 @@ impl Device {
                     .map(|day| day.service_day.clone()),
                 format: code.map(Code::format),
                 kid: code.and_then(Code::payload).map(|payload| payload.kid),
-                text_hash: code.map(|code| text_hash(door.journal.text_key(), code.text())),
+                text_hash: code
+                    .and_then(Code::text)
+                    .map(|text| text_hash(door.journal.text_key(), text)),
                 verdict: answer,
                 reason,
                 persons,

@@ -7,7 +7,8 @@ mod signing;
 
 pub(crate) use secrets::keyed;
 pub use secrets::{
-    EmptyKey, IssuerSecret, NumberingSecret, RotationKey, SECRET_BYTES, SharedKey, TicketKey,
+    DocumentKey, EmptyKey, IssuerSecret, NumberingSecret, RotationKey, SECRET_BYTES, SharedKey,
+    TicketKey,
 };
 pub use signing::{
     CodeSigningKey, CodeVerifyingKey, DeviceSigningKey, DeviceVerifyingKey, KeyError,

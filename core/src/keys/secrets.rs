@@ -69,6 +69,11 @@ derived_key!(
     RotationKey
 );
 
+derived_key!(
+    /// The day's key under which documents are hashed. Goes with the list, kept like a secret.
+    DocumentKey
+);
+
 /// A venue's secret that ticket and rotation keys are derived from. Stays on the server, and with
 /// a booking system that mints v1 codes by itself.
 #[derive(Clone)]

@@ -252,7 +252,7 @@ impl<'a> Judge<'a> {
                     _ => Ok(()),
                 }
             }
-            Some(Code::Opaque(_)) | None => Ok(()),
+            Some(Code::Opaque(_) | Code::Document(_)) | None => Ok(()),
         }
     }
 
@@ -313,7 +313,7 @@ impl<'a> Judge<'a> {
                 Some(TagVerdict::Expired) => Window::Expired,
                 _ => Window::Good,
             },
-            Some(Code::Opaque(_)) | None => Window::Good,
+            Some(Code::Opaque(_) | Code::Document(_)) | None => Window::Good,
         };
         match window {
             Window::Good => Ok(()),

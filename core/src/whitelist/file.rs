@@ -11,11 +11,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 use super::digest::{ListDigest, hex};
+use super::look_up::backwards;
 use super::row::{MAX_ROW_BYTES, RowError, decode};
-use crate::ids::{GateId, SessionId, TicketId, TicketNumber};
+use crate::codes::Document;
+use crate::ids::{GateId, LastFour, SessionId, TicketId, TicketNumber};
 use crate::key_manifest::KeyRing;
+use crate::keys::DocumentKey;
 use crate::policy::Policy;
 use crate::protocol::{ListHead, ListManifest, ListPage, Operator, Settings};
 use crate::signed::{Domain, Signed, SignedError};
@@ -24,7 +28,7 @@ use crate::time::ServiceDay;
 use crate::verdict::Day;
 
 /// The layout of the file; one of another layout is dropped and fetched again.
-const LAYOUT: i64 = 1;
+const LAYOUT: i64 = 2;
 const SCHEMA: &str = include_str!("../../../migrations/device/whitelist.sql");
 /// How much of a list is read through the page cache without being copied, in bytes: a day of
 /// 100,000 tickets twice over. The system takes the pages back when it needs them.
@@ -50,6 +54,9 @@ pub enum ListError {
     /// The settings are not those that the manifest names.
     #[error("the list's settings differ from its manifest")]
     Settings,
+    /// The settings' key for documents is no key.
+    #[error("the list's document key is not 32 bytes in base64")]
+    DocumentKey,
     /// A row that cannot be read, or out of order.
     #[error("row {row} of the list: {source}")]
     Row {
@@ -174,8 +181,22 @@ impl ListBuilder {
         self.digest.add(ticket.number, bytes);
         let number = ticket.number.as_i64();
         self.connection
-            .prepare_cached("INSERT INTO ticket (number, ticket_id, row) VALUES (?1, ?2, ?3)")?
-            .execute(params![number, ticket.ticket_id.as_str(), bytes])?;
+            .prepare_cached(
+                "INSERT INTO ticket (number, ticket_id, order_end, last_four, row)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                number,
+                ticket.ticket_id.as_str(),
+                backwards(ticket.order_number.as_str()),
+                ticket.last_four.map(LastFour::get),
+                bytes
+            ])?;
+        for hash in &ticket.document_hashes {
+            self.connection
+                .prepare_cached("INSERT INTO document (hash, number) VALUES (?1, ?2)")?
+                .execute(params![hash.as_slice(), number])?;
+        }
         for hash in &ticket.opaque_hashes {
             self.connection
                 .prepare_cached("INSERT INTO opaque (hash, number) VALUES (?1, ?2)")?
@@ -195,8 +216,12 @@ impl ListBuilder {
             ..
         } = self;
         check_digest(digest, &manifest)?;
-        connection
-            .execute_batch("CREATE UNIQUE INDEX ticket_by_id ON ticket (ticket_id); COMMIT")?;
+        connection.execute_batch(
+            "CREATE UNIQUE INDEX ticket_by_id ON ticket (ticket_id);
+                 CREATE INDEX ticket_by_order ON ticket (order_end);
+                 CREATE INDEX ticket_by_digits ON ticket (last_four) WHERE last_four IS NOT NULL;
+                 COMMIT",
+        )?;
         connection.close().map_err(|(_, error)| error)?;
         File::open(&building)?.sync_all()?;
         fs::rename(&building, &place)?;
@@ -253,8 +278,9 @@ fn check_digest(digest: ListDigest, manifest: &ListManifest) -> Result<(), ListE
 
 /// A day's list, whole and checked. Never changes; what a scan needs of it is shared, not copied.
 pub struct HeldList {
-    connection: Connection,
+    pub(super) connection: Connection,
     manifest: ListManifest,
+    document_key: Option<DocumentKey>,
     day: Arc<Day>,
     policy: Arc<Policy>,
     gates: Vec<Arc<Gate>>,
@@ -300,6 +326,7 @@ impl HeldList {
         })?;
         let manifest = open_manifest(&head.manifest, keys)?;
         let settings = read_settings(&head, &manifest)?;
+        let document_key = settings.document_key.as_deref().map(read_key).transpose()?;
         let sessions = settings.sessions.into_iter();
         Ok(Self {
             connection,
@@ -309,6 +336,7 @@ impl HeldList {
                 day_until: manifest.day_until,
                 not_after: manifest.not_after,
             }),
+            document_key,
             policy: Arc::new(settings.policy),
             gates: settings.gates.into_iter().map(Arc::new).collect(),
             operators: settings.operators.into(),
@@ -367,10 +395,30 @@ impl HeldList {
 
     /// The tickets behind an opaque code.
     pub fn by_opaque(&self, hash: &[u8; 16]) -> Result<Vec<Ticket>, ListError> {
-        let mut statement = self.connection.prepare_cached(
+        self.all(
             "SELECT row FROM ticket WHERE number IN (SELECT number FROM opaque WHERE hash = ?1)",
-        )?;
-        let mut rows = statement.query(params![hash.as_slice()])?;
+            params![hash.as_slice()],
+        )
+    }
+
+    /// The tickets behind a document; none where the list has no key of the day.
+    pub fn by_document(&self, document: &Document) -> Result<Vec<Ticket>, ListError> {
+        let Some(key) = &self.document_key else {
+            return Ok(Vec::new());
+        };
+        self.all(
+            "SELECT row FROM ticket WHERE number IN (SELECT number FROM document WHERE hash = ?1)",
+            params![document.hash(key).as_slice()],
+        )
+    }
+
+    pub(super) fn all(
+        &self,
+        sql: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<Ticket>, ListError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(values)?;
         let mut tickets = Vec::new();
         while let Some(row) = rows.next()? {
             tickets.push(read_row(row)?);
@@ -385,6 +433,15 @@ impl HeldList {
             .optional()?
             .transpose()
     }
+}
+
+/// The day's key for documents, as settings write it.
+fn read_key(text: &str) -> Result<DocumentKey, ListError> {
+    let bytes = Zeroizing::new(STANDARD.decode(text).unwrap_or_default());
+    let bytes = bytes.as_slice().try_into();
+    bytes
+        .map(DocumentKey::from_bytes)
+        .map_err(|_| ListError::DocumentKey)
 }
 
 fn read_row(row: &rusqlite::Row<'_>) -> Result<Ticket, ListError> {

@@ -2,7 +2,7 @@
 //! digested, what travels, and what a gate stores.
 //!
 //! ```text
-//! 1   layout, 0x01
+//! 1   layout, 0x02
 //! 1   standing: 1 live, 2 moved, 3 deleted
 //! 8   ticket number
 //! 1+n ticket id
@@ -26,6 +26,7 @@
 //! 1+n K_t, 0 or 32 bytes
 //! 1+n K_r, 0 or 32 bytes
 //! 1   number of opaque hashes, each 16
+//! 1   number of document hashes, each 5
 //! if moved: 1+n session id, 10 service day, 8 admit_from of it
 //! ```
 
@@ -37,7 +38,7 @@ use crate::time::{EpochSeconds, ServiceDay};
 /// Longest row, in bytes: every field at its longest that the import takes, with room.
 pub const MAX_ROW_BYTES: usize = 8192;
 
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
 const NO_DIGITS: u16 = 0xFFFF;
 const NO_TIME: i64 = i64::MAX;
 
@@ -112,6 +113,11 @@ pub fn encode(ticket: &Ticket) -> Vec<u8> {
             .map_or(&[], |key| key.as_bytes()),
     );
     let hashes = &ticket.opaque_hashes[..ticket.opaque_hashes.len().min(255)];
+    row.push(hashes.len() as u8);
+    for hash in hashes {
+        row.extend(hash);
+    }
+    let hashes = &ticket.document_hashes[..ticket.document_hashes.len().min(255)];
     row.push(hashes.len() as u8);
     for hash in hashes {
         row.extend(hash);
@@ -208,6 +214,9 @@ pub fn decode(row: &[u8]) -> Result<Ticket, RowError> {
     let opaque_hashes = (0..rest.byte("opaque hashes")?)
         .map(|_| rest.array("opaque hashes"))
         .collect::<Result<_, _>>()?;
+    let document_hashes = (0..rest.byte("document hashes")?)
+        .map(|_| rest.array("document hashes"))
+        .collect::<Result<_, _>>()?;
     let standing = match standing {
         1 => Standing::Live,
         2 => Standing::Moved {
@@ -247,6 +256,7 @@ pub fn decode(row: &[u8]) -> Result<Ticket, RowError> {
         ticket_key,
         rotation_key,
         opaque_hashes,
+        document_hashes,
         standing,
     })
 }

@@ -193,6 +193,7 @@ impl Venue {
             ticket_key: Some(self.issuer.ticket_key(&self.venue_id, &ticket_id, 0)),
             rotation_key: Some(self.issuer.rotation_key(&self.venue_id, number, 0)),
             opaque_hashes: Vec::new(),
+            document_hashes: Vec::new(),
             standing: Standing::Live,
             ticket_id,
         }

@@ -209,9 +209,15 @@ pub struct Enrol {
 }
 
 fn format(text: &str) -> Result<Format, &'static str> {
-    let all = [Format::V1, Format::G2, Format::G3, Format::Opaque];
+    let all = [
+        Format::V1,
+        Format::G2,
+        Format::G3,
+        Format::Opaque,
+        Format::Document,
+    ];
     let found = all.into_iter().find(|format| format.to_string() == text);
-    found.ok_or("a format is one of v1, G2, G3, opaque")
+    found.ok_or("a format is one of v1, G2, G3, opaque, document")
 }
 
 fn direction(text: &str) -> Result<Direction, &'static str> {

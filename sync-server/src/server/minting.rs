@@ -121,6 +121,7 @@ impl Mint<'_> {
             Format::G2 => self.g2(ticket, ttl_s)?,
             Format::G3 => self.g3(ticket)?,
             Format::Opaque => return Err("opaque codes are the booking system's own".to_owned()),
+            Format::Document => return Err("documents are the visitor's own".to_owned()),
         };
         Ok(Minted {
             ticket_id: ticket.ticket.fields.ticket_id.clone(),

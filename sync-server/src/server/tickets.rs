@@ -1,6 +1,6 @@
 //! Tickets: what an import's lines become, and what is shown of one.
 
-use stile_core::codes::{Code, OpaqueShape, opaque, parse};
+use stile_core::codes::{Code, OpaqueShape, VenueShapes, opaque, parse};
 use stile_core::ids::{TicketId, VenueId};
 use stile_core::protocol::TicketView;
 use stile_core::ticket::CancelCause;
@@ -116,7 +116,11 @@ fn opaque_hash(
     keys: &VenueKeys,
 ) -> Result<[u8; 16], LineFault> {
     // As a gate will read it: a code that only cleaning makes fit would never be found there.
-    match parse(code.as_str().as_bytes(), shapes) {
+    let shapes = VenueShapes {
+        opaque: shapes,
+        ..VenueShapes::default()
+    };
+    match parse(code.as_str().as_bytes(), &shapes) {
         Ok(Code::Opaque(parsed)) if parsed.text() == code.as_str() => {
             Ok(opaque::hash(&keys.venue_id, code.as_str()))
         }

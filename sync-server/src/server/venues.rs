@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use jiff::tz::TimeZone;
-use stile_core::codes::Format;
+use stile_core::codes::{Format, OpaqueShape};
 use stile_core::ids::{Checkpoint, GateId, VenueId};
 use stile_core::policy::Policy;
 use stile_core::protocol::NewGate;
@@ -171,6 +171,28 @@ pub(super) fn check_zones(zones: usize) -> Result<(), ServerError> {
     Ok(())
 }
 
+/// What readers put before a passport's number must leave no doubt that it is one.
+fn check_passport_prefix(policy: &Policy) -> Result<(), ServerError> {
+    let Some(prefix) = &policy.passport_prefix else {
+        return Ok(());
+    };
+    let plain = |b: u8| b.is_ascii_graphic() && !matches!(b, b'\\' | b']');
+    if !(1..=16).contains(&prefix.len()) || !prefix.bytes().all(plain) {
+        return Err(ServerError::invalid(
+            "passport_prefix",
+            "must be 1 to 16 printable ASCII characters without space, \\ and ]",
+        ));
+    }
+    let could_be = |shape: &OpaqueShape| shape.could_be_passport(prefix);
+    if policy.opaque_shapes.iter().any(could_be) {
+        return Err(ServerError::invalid(
+            "opaque_shapes",
+            "texts of a shape could be passports behind passport_prefix",
+        ));
+    }
+    Ok(())
+}
+
 fn check_policy(policy: &Policy) -> Result<(), ServerError> {
     if policy.formats.is_empty() {
         return Err(ServerError::invalid(
@@ -184,5 +206,6 @@ fn check_policy(policy: &Policy) -> Result<(), ServerError> {
             "a venue that takes opaque codes declares at least one shape of them",
         ));
     }
+    check_passport_prefix(policy)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64;
 use serde_json::json;
-use stile_core::codes::{Code, Format, SignedCode, TagVerdict, Window, g3, parse};
+use stile_core::codes::{Code, Format, SignedCode, TagVerdict, VenueShapes, Window, g3, parse};
 use stile_core::ids::TicketId;
 use stile_core::key_manifest::{KeyManifest, KeyRing};
 use stile_core::keys::{RootVerifyingKey, RotationKey, TicketKey};
@@ -78,7 +78,7 @@ async fn a_v1_code_verifies_with_the_key_in_the_list() {
     let site = site().await;
     let minted = site.code(Format::V1, Some(600)).await.unwrap();
     assert_eq!(minted.expires_at, Some(EpochSeconds(NOW.seconds().0 + 600)));
-    let Ok(Code::V1(code)) = parse(minted.code.unwrap().as_bytes(), &[]) else {
+    let Ok(Code::V1(code)) = parse(minted.code.unwrap().as_bytes(), &VenueShapes::default()) else {
         panic!("it is a v1 code");
     };
     let key: &TicketKey = site.listed.ticket_key.as_ref().unwrap();
@@ -91,7 +91,7 @@ async fn a_g2_code_says_what_the_list_says_and_lasts_whole_five_minutes() {
     let site = site().await;
     let minted = site.code(Format::G2, Some(601)).await.unwrap();
     assert_eq!(minted.expires_at, Some(EpochSeconds(NOW.seconds().0 + 900)));
-    let Ok(Code::G2(code)) = parse(minted.code.unwrap().as_bytes(), &[]) else {
+    let Ok(Code::G2(code)) = parse(minted.code.unwrap().as_bytes(), &VenueShapes::default()) else {
         panic!("it is a G2 code");
     };
     assert!(site.verifies(&code));
@@ -110,7 +110,7 @@ async fn a_g2_code_says_what_the_list_says_and_lasts_whole_five_minutes() {
 async fn a_g3_code_rotates_by_what_the_visitors_app_is_given() {
     let site = site().await;
     let minted = site.code(Format::G3, None).await.unwrap();
-    let Ok(Code::G3(code)) = parse(minted.code.unwrap().as_bytes(), &[]) else {
+    let Ok(Code::G3(code)) = parse(minted.code.unwrap().as_bytes(), &VenueShapes::default()) else {
         panic!("it is a G3 code");
     };
     let listed: &RotationKey = site.listed.rotation_key.as_ref().unwrap();
@@ -124,8 +124,10 @@ async fn a_g3_code_rotates_by_what_the_visitors_app_is_given() {
     let key = BASE64.decode(rotation.rotation_key.as_bytes()).unwrap();
     let key = RotationKey::from_bytes(&key.try_into().unwrap());
     let later = NOW.plus(3_600_000);
-    let Ok(Code::G3(code)) = parse(g3::rotate(&signed, &key, later.seconds()).as_bytes(), &[])
-    else {
+    let Ok(Code::G3(code)) = parse(
+        g3::rotate(&signed, &key, later.seconds()).as_bytes(),
+        &VenueShapes::default(),
+    ) else {
         panic!("it is a G3 code");
     };
     assert_eq!(code.judge_tag(listed, later, 0), TagVerdict::Good);

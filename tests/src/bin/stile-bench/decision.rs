@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use stile_core::codes::{Code, Format, parse};
+use stile_core::codes::{Code, Format, VenueShapes, parse};
 use stile_core::device::Device;
 use stile_core::keys::CodeSigningKey;
 
@@ -82,7 +82,7 @@ fn ed25519() -> Result<Samples> {
         revision: 0,
     };
     let text = stile_core::codes::g2::mint(&key, &payload)?;
-    let Code::G2(code) = parse(text.as_bytes(), &[])? else {
+    let Code::G2(code) = parse(text.as_bytes(), &VenueShapes::default())? else {
         anyhow::bail!("no G2 code")
     };
     let public = key.verifying_key();

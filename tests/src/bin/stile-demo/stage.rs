@@ -236,5 +236,6 @@ pub fn name_of(format: Format) -> &'static str {
         Format::G2 => "G2",
         Format::G3 => "G3",
         Format::Opaque => "opaque",
+        Format::Document => "document",
     }
 }
