@@ -6,6 +6,7 @@
 //! scanners = ["tcp:127.0.0.1:7001"]
 //! idle_gap_ms = 50                # for scanners that send no line end
 //! language = "zh-CN"              # of the verdict lines; both languages without it
+//! display = "serial:/dev/ttyS1"   # a small display; none without it
 //!
 //! [relay]
 //! driver = "command:/usr/local/bin/relay"
@@ -22,6 +23,7 @@ use serde::de::{Deserializer, Error as _};
 use stile_core::ids::GateId;
 use stile_core::reason::Language;
 
+use crate::display::DisplaySpec;
 use crate::relay::RelaySpec;
 use crate::scanner::ScannerSpec;
 
@@ -87,6 +89,9 @@ pub struct Settings {
     pub idle_gap_ms: Option<u64>,
     /// The language of readable verdict lines.
     pub language: Option<Language>,
+    /// A small display.
+    #[serde(default, deserialize_with = "display")]
+    pub display: Option<DisplaySpec>,
     /// What opens the gate.
     #[serde(default)]
     pub relay: RelaySettings,
@@ -118,6 +123,8 @@ pub struct Config {
     pub hold: Duration,
     /// The language of readable verdict lines; both if none.
     pub language: Option<Language>,
+    /// A small display, if there is one.
+    pub display: Option<DisplaySpec>,
 }
 
 impl Settings {
@@ -146,6 +153,7 @@ impl Settings {
             },
             idle_gap_ms: flags.idle_gap_ms.or(self.idle_gap_ms),
             language: flags.language.or(self.language),
+            display: flags.display.or(self.display),
             relay: RelaySettings {
                 driver: flags.relay.driver.or(self.relay.driver),
                 hold_ms: flags.relay.hold_ms.or(self.relay.hold_ms),
@@ -176,6 +184,7 @@ impl Settings {
             relay: self.relay.driver.unwrap_or(RelaySpec::Log(None)),
             hold,
             language: self.language,
+            display: self.display,
         })
     }
 }
@@ -205,6 +214,13 @@ fn relay<'de, D: Deserializer<'de>>(text: D) -> Result<Option<RelaySpec>, D::Err
         .map_err(D::Error::custom)
 }
 
+fn display<'de, D: Deserializer<'de>>(text: D) -> Result<Option<DisplaySpec>, D::Error> {
+    let text = Option::<String>::deserialize(text)?;
+    text.map(|text| text.parse())
+        .transpose()
+        .map_err(D::Error::custom)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +238,7 @@ mod tests {
             scanners = ["stdin", "tcp:127.0.0.1:7001"]
             idle_gap_ms = 50
             language = "zh-CN"
+            display = "tcp:127.0.0.1:7010"
             [relay]
             driver = "command:/usr/local/bin/relay"
             hold_ms = 700
@@ -231,6 +248,7 @@ mod tests {
         assert_eq!(config.scanners.len(), 2);
         assert_eq!(config.idle_gap, Some(Duration::from_millis(50)));
         assert_eq!(config.language, Some(Language::ZhCn));
+        assert_eq!(config.display, "tcp:127.0.0.1:7010".parse().ok());
         assert_eq!(
             config.relay,
             RelaySpec::Command("/usr/local/bin/relay".into())

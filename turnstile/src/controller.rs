@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
-use stile_core::device::Device;
+use stile_core::device::{Device, ScanOutcome};
 
 use crate::event::Event;
 use crate::fault;
@@ -23,6 +23,8 @@ pub struct Controller {
     pub lines: Lines,
     /// Told that this loop turns, and that the relay does.
     pub beats: Arc<Heartbeats>,
+    /// Told what came of each reading, behind the relay.
+    pub on_outcome: Box<dyn Fn(&ScanOutcome) + Send>,
     /// Called for each new record.
     pub on_record: Box<dyn Fn() + Send>,
 }
@@ -62,6 +64,7 @@ impl Controller {
         if outcome.record_id.is_some() {
             (self.on_record)();
         }
+        (self.on_outcome)(&outcome);
         self.lines.read(Read {
             outcome,
             read_at: reading.read_at,

@@ -5,6 +5,7 @@ pub mod client;
 pub mod commands;
 pub mod config;
 pub mod controller;
+pub mod display;
 pub mod event;
 mod fault;
 pub mod heartbeats;

@@ -11,6 +11,7 @@ use stile_core::reason::Language;
 use stile_core::time::EpochMillis;
 use stile_turnstile::commands::{self, CommandError, EnrolOptions, RunOptions};
 use stile_turnstile::config::{RelaySettings, Settings};
+use stile_turnstile::display::DisplaySpec;
 use stile_turnstile::relay::RelaySpec;
 use stile_turnstile::scanner::ScannerSpec;
 use tracing_subscriber::EnvFilter;
@@ -98,6 +99,9 @@ struct RunFlags {
     /// The language of verdict lines: zh-CN or en; both by default.
     #[arg(long, value_parser = language)]
     language: Option<Language>,
+    /// A small display: serial:PATH[:BAUD], tcp:HOST:PORT or file:PATH.
+    #[arg(long, value_name = "DISPLAY")]
+    display: Option<DisplaySpec>,
 }
 
 impl RunFlags {
@@ -107,6 +111,7 @@ impl RunFlags {
             scanners: self.scanners,
             idle_gap_ms: self.idle_gap_ms,
             language: self.language,
+            display: self.display,
             relay: RelaySettings {
                 driver: self.relay,
                 hold_ms: self.hold_ms,

@@ -24,7 +24,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    fn new(zh_cn: impl Into<String>, en: impl Into<String>) -> Self {
+    pub(crate) fn new(zh_cn: impl Into<String>, en: impl Into<String>) -> Self {
         Self {
             zh_cn: zh_cn.into(),
             en: en.into(),
@@ -59,9 +59,14 @@ impl Words {
     /// The words of the venue that a device is enrolled in. A time zone that is not known here
     /// counts as UTC.
     pub fn of(identity: &Identity) -> Self {
+        Self::new(&identity.time_zone, identity.gates.clone())
+    }
+
+    /// The words of a venue with that time zone and those gates.
+    pub fn new(time_zone: &str, gates: Vec<Gate>) -> Self {
         Self {
-            zone: TimeZone::get(&identity.time_zone).unwrap_or(TimeZone::UTC),
-            gates: identity.gates.clone(),
+            zone: TimeZone::get(time_zone).unwrap_or(TimeZone::UTC),
+            gates,
         }
     }
 
@@ -157,6 +162,13 @@ impl Words {
                 reason.sentence(Language::En),
             ),
         }
+    }
+
+    /// The time of day in the venue, to the minute.
+    pub fn minute(&self, at: EpochMillis) -> String {
+        let mut clock = self.clock(at);
+        clock.truncate("HH:MM".len());
+        clock
     }
 
     /// The time of day, as a verdict's line starts with it.

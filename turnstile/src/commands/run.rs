@@ -12,6 +12,7 @@ use stile_core::platform::Platform;
 use super::{CommandError, machine};
 use crate::config::{Config, Settings};
 use crate::controller::Controller;
+use crate::display::{Display, Panel};
 use crate::event::Event;
 use crate::fault;
 use crate::heartbeats::{Heartbeats, Loop};
@@ -25,6 +26,10 @@ use crate::systemd::Notifier;
 use crate::threads;
 use crate::watchdog::Watchdog;
 use crate::words::Words;
+
+/// How often the records that wait are counted for a display, in seconds: it reads the whole
+/// journal.
+const COUNT_EVERY_S: u64 = 5;
 
 /// How to run.
 #[derive(Debug, Clone, Default)]
@@ -48,8 +53,13 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
         language: config.language,
     };
     let words = Words::of(device.identity());
-    let printer = Printer::start(words, style, io::stdout()).map_err(machine)?;
-    let result = work(data, &config, device, platform, printer.lines());
+    let printer = Printer::start(words.clone(), style, io::stdout()).map_err(machine)?;
+    let display = config.display.clone();
+    let display = display.map(|spec| Display::start(spec, words, config.language));
+    let display = display.transpose().map_err(machine)?;
+    let panel = display.as_ref().map(|display| display.panel().clone());
+    let result = work(data, &config, device, platform, printer.lines(), panel);
+    display.into_iter().for_each(Display::finish);
     printer.finish();
     result
 }
@@ -71,6 +81,7 @@ fn work(
     device: Arc<Device>,
     platform: Arc<dyn Platform>,
     lines: &Lines,
+    panel: Option<Panel>,
 ) -> Result<(), CommandError> {
     let notifier = Arc::new(Notifier::from_environment().map_err(machine)?);
     let beats = Arc::new(Heartbeats::default());
@@ -106,9 +117,17 @@ fn work(
     let (folder, clock) = (data.to_owned(), Arc::clone(&platform));
     let (sync_beats, manager) = (Arc::clone(&beats), Arc::clone(&notifier));
     let mut said = String::new();
+    let (outbox, screen) = (Arc::clone(&device), panel.clone());
+    let mut seconds = 0_u64;
     let every_second = move |live| {
         fault::hang_point(Loop::Sync);
         sync_beats.beat(Loop::Sync);
+        if let Some(screen) = &screen {
+            let is_due = seconds.is_multiple_of(COUNT_EVERY_S);
+            let counted = is_due.then(|| outbox.status().ok()).flatten();
+            screen.status(&live, counted.map(|status| status.unsent));
+            seconds += 1;
+        }
         status.live = live;
         status.stamp(clock.moment());
         let line = status.line();
@@ -133,6 +152,11 @@ fn work(
         pulses,
         lines: lines.clone(),
         beats,
+        on_outcome: Box::new(move |outcome| {
+            if let Some(panel) = &panel {
+                panel.outcome(outcome);
+            }
+        }),
         on_record: Box::new(move || wake.record()),
     };
     controller.run(&readings, count);

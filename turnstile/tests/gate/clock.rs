@@ -102,6 +102,7 @@ impl Bench {
             pulses: Pulses::start(relay, Duration::ZERO, |_| ()).unwrap(),
             lines: printer.lines().clone(),
             beats: Arc::default(),
+            on_outcome: Box::new(|_| ()),
             on_record: Box::new(|| ()),
         };
         let (inputs, readings) = queue();

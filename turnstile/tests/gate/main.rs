@@ -8,6 +8,7 @@ mod common;
 mod admission;
 mod clock;
 mod commands;
+mod display;
 mod relay;
 mod storage;
 mod sync;
