@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use stile_core::ids::GateId;
 use stile_core::reason::Language;
 use stile_core::time::EpochMillis;
-use stile_turnstile::commands::{self, CommandError, EnrolOptions, RunOptions};
+use stile_turnstile::commands::{self, CommandError, EnrolOptions, RunOptions, SetupOptions};
 use stile_turnstile::config::{RelaySettings, Settings};
 use stile_turnstile::display::DisplaySpec;
 use stile_turnstile::relay::RelaySpec;
@@ -48,6 +48,8 @@ enum Command {
         #[arg(long, value_name = "ID")]
         gate: Option<GateId>,
     },
+    /// Ask a few questions and set this machine up as a gate; may be run again.
+    Setup(Box<SetupFlags>),
     /// Serve the gate until a signal, or until its scanners have ended.
     Run(RunFlags),
     /// Say how the gate is.
@@ -77,7 +79,52 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
+struct SetupFlags {
+    /// Ask nothing: what no flag says has its default.
+    #[arg(long)]
+    yes: bool,
+    /// Replace a configuration that is there; the old one is kept beside it.
+    #[arg(long)]
+    overwrite: bool,
+    /// Install no service.
+    #[arg(long)]
+    no_service: bool,
+    /// The text of the enrolment QR, in quotes.
+    #[arg(long = "enrol", value_name = "TEXT")]
+    enrolment: Option<String>,
+    /// What people call the device; by default the machine's name.
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    gate: GateFlags,
+}
+
+impl SetupFlags {
+    fn options(self, data: Option<PathBuf>) -> SetupOptions {
+        SetupOptions {
+            data,
+            yes: self.yes,
+            overwrite: self.overwrite,
+            no_service: self.no_service,
+            enrolment: self.enrolment,
+            name: self.name,
+            settings: self.gate.settings(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
 struct RunFlags {
+    #[command(flatten)]
+    gate: GateFlags,
+    /// One JSON object per reading and event on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `stile-gate.toml` says too.
+#[derive(Debug, Args)]
+struct GateFlags {
     /// The gate to serve, if the device may serve several.
     #[arg(long, value_name = "ID")]
     gate: Option<GateId>,
@@ -93,9 +140,6 @@ struct RunFlags {
     /// How long a pulse keeps the relay open, in ms; 500 by default.
     #[arg(long, value_name = "MS")]
     hold_ms: Option<u64>,
-    /// One JSON object per reading and event on standard output.
-    #[arg(long)]
-    json: bool,
     /// The language of verdict lines: zh-CN or en; both by default.
     #[arg(long, value_parser = language)]
     language: Option<Language>,
@@ -104,9 +148,9 @@ struct RunFlags {
     display: Option<DisplaySpec>,
 }
 
-impl RunFlags {
-    fn over(self, file: Settings) -> RunOptions {
-        let flags = Settings {
+impl GateFlags {
+    fn settings(self) -> Settings {
+        Settings {
             gate: self.gate,
             scanners: self.scanners,
             idle_gap_ms: self.idle_gap_ms,
@@ -116,10 +160,6 @@ impl RunFlags {
                 driver: self.relay,
                 hold_ms: self.hold_ms,
             },
-        };
-        RunOptions {
-            settings: file.under(flags),
-            json: self.json,
         }
     }
 }
@@ -152,6 +192,9 @@ fn main() -> ExitCode {
 }
 
 fn call(cli: Cli) -> Result<(), CommandError> {
+    if let Command::Setup(flags) = cli.command {
+        return commands::setup(flags.options(cli.data));
+    }
     let data = cli.data.ok_or_else(|| {
         CommandError::Usage("say where the gate's folder is: --data DIR, or STILE_GATE_DATA".into())
     })?;
@@ -160,8 +203,13 @@ fn call(cli: Cli) -> Result<(), CommandError> {
         Command::Enrol { text, name, gate } => {
             commands::enrol(&data, &text, &EnrolOptions { name, gate })
         }
+        // Taken above: it may find its folder by asking.
+        Command::Setup(flags) => commands::setup(flags.options(Some(data))),
         Command::Run(flags) => {
-            let options = flags.over(settings()?);
+            let options = RunOptions {
+                settings: settings()?.under(flags.gate.settings()),
+                json: flags.json,
+            };
             commands::run(&data, options)
         }
         Command::Status { json } => commands::status(&data, settings()?.gate.as_ref(), json),

@@ -5,6 +5,7 @@ mod enrol;
 mod explain;
 mod export;
 mod run;
+mod setup;
 mod status;
 
 use std::io;
@@ -17,6 +18,7 @@ pub use enrol::{EnrolOptions, enrol};
 pub use explain::{explain, parse_time};
 pub use export::export;
 pub use run::{RunOptions, run};
+pub use setup::{DEFAULT_DATA, SetupOptions, setup};
 pub use status::status;
 
 use crate::client::ClientError;

@@ -10,6 +10,7 @@ mod clock;
 mod commands;
 mod display;
 mod relay;
+mod setup;
 mod storage;
 mod sync;
 mod watchdog;
