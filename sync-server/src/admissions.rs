@@ -5,13 +5,14 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 use stile_core::admissions::{Movement, Way, fold, in_order};
-use stile_core::ids::{DeviceId, RecordId, TicketNumber, VenueId};
+use stile_core::ids::{Checkpoint, DeviceId, RecordId, TicketNumber, VenueId};
 use stile_core::keys::NumberingSecret;
-use stile_core::protocol::{RecordHead, RecordStanding};
-use stile_core::record::Answer;
+use stile_core::protocol::{FeedItem, FeedKind, RecordHead, RecordStanding};
+use stile_core::record::{Answer, ClaimOutcome};
 use stile_core::ticket::{Direction, Reentry};
+use stile_core::time::ServiceDay;
 
-use crate::store::{FilingMovement, FilingRecord};
+use crate::store::{FilingMovement, FilingRecord, FilingWalkIn};
 
 /// Why a record cannot be filed at all. Holds nothing of the record but names of members.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +54,20 @@ pub fn read(bytes: &[u8], sender: Sender<'_>) -> Result<FilingRecord, Unreadable
         log_id: head.log_id,
         sequence: head.sequence,
         foreign,
+        at: head.at,
         movement: movement_to_file(&head, number),
+        takes_back: head.takes_back(),
+        walk_in: walk_in(&head),
         bytes: bytes.to_vec(),
+    })
+}
+
+fn walk_in(head: &RecordHead) -> Option<FilingWalkIn> {
+    (head.kind == "walk_in" && head.counts()).then(|| FilingWalkIn {
+        direction: head.direction,
+        category: head.category.clone(),
+        persons: head.persons,
+        service_day: head.service_day.clone(),
     })
 }
 
@@ -77,6 +90,7 @@ fn way(head: &RecordHead) -> Option<Way> {
         return Some(Way::Entry);
     }
     let is_exit = head.kind == "scan"
+        && head.counts()
         && head.direction == Direction::Out
         && head.verdict == Some(Answer::Admit);
     is_exit.then_some(Way::Exit)
@@ -84,15 +98,63 @@ fn way(head: &RecordHead) -> Option<Way> {
 
 /// A stored record as the fold takes it. `None` if it moved nobody.
 pub fn movement(bytes: &[u8]) -> Result<Option<Movement>, UnreadableRecord> {
-    let head: RecordHead = serde_json::from_slice(bytes)?;
-    Ok(way(&head).map(|way| Movement {
+    Ok(movement_of(serde_json::from_slice(bytes)?))
+}
+
+/// The same, of a head that was read already.
+pub fn movement_of(head: RecordHead) -> Option<Movement> {
+    way(&head).map(|way| Movement {
         record_id: head.id,
         way,
         persons: head.persons,
         at: head.at,
         anchored: head.trust.is_anchored(),
-        claim_granted: false,
-        waived_already_used: false,
+        claim_granted: head.claim == Some(ClaimOutcome::Granted),
+        waived_already_used: head.waived_already_used(),
+        gate_id: head.gate_id,
+        device_id: head.device_id,
+        log_id: head.log_id,
+        sequence: head.sequence,
+    })
+}
+
+/// What a stored record counts to, and where it stands.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// The ticket.
+    pub number: TicketNumber,
+    /// The day.
+    pub service_day: ServiceDay,
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// Of a check-in: where it stands.
+    pub standing: Option<RecordStanding>,
+}
+
+/// A stored record as gates hear of it. `None` if it neither moved anybody nor took a movement
+/// back.
+pub fn feed_item(bytes: &[u8], counted: Counted) -> Result<Option<FeedItem>, UnreadableRecord> {
+    let head: RecordHead = serde_json::from_slice(bytes)?;
+    let (kind, refers_to) = match (way(&head), head.takes_back()) {
+        (Some(Way::Entry), _) => (FeedKind::Entry, None),
+        (Some(Way::Exit), _) => (FeedKind::Exit, None),
+        (None, Some(target)) => (FeedKind::Undo, Some(target)),
+        (None, None) => return Ok(None),
+    };
+    let is_undo = kind == FeedKind::Undo;
+    Ok(Some(FeedItem {
+        record_id: head.id,
+        kind,
+        refers_to,
+        ticket_number: counted.number,
+        service_day: counted.service_day,
+        checkpoint: counted.checkpoint,
+        at: head.at,
+        anchored: head.trust.is_anchored(),
+        persons: if is_undo { 0 } else { head.persons },
+        claim_granted: head.claim == Some(ClaimOutcome::Granted),
+        waived_already_used: head.waived_already_used(),
+        loses: counted.standing == Some(RecordStanding::Loser),
         gate_id: head.gate_id,
         device_id: head.device_id,
         log_id: head.log_id,

@@ -1,4 +1,4 @@
-//! Cursors of the pulled log: opaque to who holds them, signed, and bound to venue, stream and
+//! Cursors of the pulled log and of the admissions feed: opaque to who holds them, signed, and bound to venue, stream and
 //! generation.
 
 use data_encoding::BASE64URL_NOPAD;
@@ -17,11 +17,20 @@ const BODY_BYTES: usize = 1 + 1 + 8 + 8;
 const TAG_BYTES: usize = 16;
 const LAYOUT: u8 = 1;
 
+/// What a cursor goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// A stream of the log.
+    Log(LogStream),
+    /// The admissions feed.
+    Feed,
+}
+
 /// What makes and reads the cursors of one venue and stream in one generation.
 pub(crate) struct Cursors<'a> {
     pub secret: &'a Secret,
     pub venue: VenueNumber,
-    pub stream: LogStream,
+    pub stream: Stream,
     pub generation: u64,
 }
 
@@ -65,8 +74,9 @@ impl Cursors<'_> {
         let [g0, g1, g2, g3, g4, g5, g6, g7] = generation.to_be_bytes();
         let [p0, p1, p2, p3, p4, p5, p6, p7] = position.to_be_bytes();
         let stream = match self.stream {
-            LogStream::Records => 1,
-            LogStream::CheckIns => 2,
+            Stream::Log(LogStream::Records) => 1,
+            Stream::Log(LogStream::CheckIns) => 2,
+            Stream::Feed => 3,
         };
         [
             LAYOUT, stream, g0, g1, g2, g3, g4, g5, g6, g7, p0, p1, p2, p3, p4, p5, p6, p7,
@@ -93,7 +103,7 @@ mod tests {
         Cursors {
             secret,
             venue: VenueNumber(7),
-            stream: LogStream::Records,
+            stream: Stream::Log(LogStream::Records),
             generation: 1_790_000_000,
         }
     }
@@ -109,7 +119,7 @@ mod tests {
                 ..cursors(&secret)
             },
             Cursors {
-                stream: LogStream::CheckIns,
+                stream: Stream::Log(LogStream::CheckIns),
                 ..cursors(&secret)
             },
             cursors(&other),

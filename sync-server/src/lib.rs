@@ -2,6 +2,7 @@
 //! losing or doubling one.
 
 mod admissions;
+pub mod attendance;
 pub mod clock;
 pub mod config;
 mod cursor;

@@ -140,6 +140,8 @@ mod tests {
         let pulled = |text: &String| PulledRecord {
             received_at: EpochMillis(0),
             standing: None,
+            after_cancel: false,
+            taken_back: false,
             record: RawValue::from_string(text.clone()).unwrap(),
         };
         texts.iter().map(pulled).collect()

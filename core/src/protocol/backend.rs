@@ -181,7 +181,7 @@ pub struct Pulled {
 /// `GET /v1/conflicts`: tickets that were admitted for more persons than they have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Conflicts {
-    /// Newest first.
+    /// Newest first, at most 1,000.
     pub conflicts: Vec<ConflictView>,
 }
 
@@ -198,7 +198,10 @@ pub struct ConflictView {
     pub service_day: ServiceDay,
     /// When the server first saw it.
     pub opened_at: EpochMillis,
-    /// Its admissions, in the order of the rule.
+    /// Since when none of its admissions loses any more; none while the conflict is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared_at: Option<EpochMillis>,
+    /// Its admissions, undone ones left out, in the order of the rule.
     pub admissions: Vec<ConflictAdmission>,
 }
 

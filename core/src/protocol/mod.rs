@@ -2,6 +2,7 @@
 //! schemas. The types stand here once; server and gates share them.
 
 mod admissions_feed;
+mod attendance;
 mod backend;
 mod claims;
 mod enrolment;
@@ -12,6 +13,7 @@ mod records;
 mod whitelist;
 
 pub use admissions_feed::*;
+pub use attendance::*;
 pub use backend::*;
 pub use claims::*;
 pub use enrolment::*;

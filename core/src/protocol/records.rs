@@ -86,8 +86,8 @@ pub struct RecordHead {
     /// The record that it speaks of.
     #[serde(default)]
     pub refers_to: Option<RecordId>,
-    /// What server or hub said to its claim.
-    #[serde(default)]
+    /// What server or hub said to its claim; none also where a newer device says another word.
+    #[serde(default, deserialize_with = "known")]
     pub claim: Option<ClaimOutcome>,
     /// Of an override: what was waived, as the device calls it.
     #[serde(default)]
@@ -95,15 +95,36 @@ pub struct RecordHead {
     /// Of an undo or override: why it was not carried out.
     #[serde(default)]
     pub denied: Option<String>,
-    /// Of a passage: what the sensor said.
-    #[serde(default)]
+    /// Of a passage: what the sensor said; none also where a newer device says another word.
+    #[serde(default, deserialize_with = "known")]
     pub outcome: Option<PassageOutcome>,
     /// Of a passage: whether it gives the admission back.
     #[serde(default)]
     pub frees: bool,
+    /// Of a walk-in: its category, as the device calls it.
+    #[serde(default)]
+    pub category: String,
     /// What else it notes, as the device calls it.
     #[serde(default)]
     pub flags: Vec<String>,
+}
+
+/// A word that is known, else none.
+fn known<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Word<T> {
+        Known(T),
+        Other(serde::de::IgnoredAny),
+    }
+    Ok(match Option::<Word<T>>::deserialize(deserializer)? {
+        Some(Word::Known(word)) => Some(word),
+        Some(Word::Other(_)) | None => None,
+    })
 }
 
 impl RecordHead {
@@ -215,6 +236,12 @@ pub struct PulledRecord {
     /// Where an admission of a ticket stood when it was pulled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<RecordStanding>,
+    /// Whether it admitted a ticket that was cancelled before its scan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_cancel: bool,
+    /// Whether a later record took it back: undone, or nobody passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub taken_back: bool,
     /// The record as the device wrote it; kinds and members of newer devices included.
     #[schema(value_type = Record)]
     pub record: Box<RawValue>,

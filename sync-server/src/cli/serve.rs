@@ -61,7 +61,11 @@ async fn serve(place: &Place, args: &Serve) -> Result<(), CliError> {
     let limits = Limits::default();
     let router = http::router(server.clone(), limits.clone(), address);
     print(&format!("listening on http://{address}"))?;
-    http::serve(listener, router, &limits, stop.asked()).await;
+    let stopped = async {
+        stop.asked().await;
+        server.stop_waiting();
+    };
+    http::serve(listener, router, &limits, stopped).await;
     server.close().await;
     info!("stopped");
     Ok(())

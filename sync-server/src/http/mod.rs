@@ -2,12 +2,14 @@
 //! read, one call to [`Server`], answer. What a request means is decided there, not here.
 
 mod answer;
+mod attendance;
 mod auth;
 mod body;
 mod codes;
 mod drain;
 mod enrolments;
 mod gate;
+mod gate_feed;
 mod gates;
 mod health;
 mod log;
@@ -127,6 +129,7 @@ fn all_routes() -> Routes {
         .device(routes!(gate::lists))
         .device(routes!(gate::whitelist))
         .device(routes!(gate::records))
+        .device(routes!(gate_feed::admissions))
         .key(Scope::TicketsWrite, routes!(sessions::put))
         .key(Scope::TicketsWrite, routes!(sessions::list))
         .key(Scope::Admin, routes!(gates::put))
@@ -142,6 +145,7 @@ fn all_routes() -> Routes {
         .key(Scope::RecordsRead, routes!(pull::records))
         .key(Scope::RecordsRead, routes!(pull::check_ins))
         .key(Scope::RecordsRead, routes!(pull::conflicts))
+        .key(Scope::RecordsRead, routes!(attendance::report))
 }
 
 /// What a handler's panic becomes. The panic itself is on stderr already.

@@ -16,7 +16,7 @@ use super::auth::Caller;
 use super::params::{QueryParams, wrong};
 use super::refusal::Refusal;
 use crate::config::{PULL_DEFAULT, PULL_MAX};
-use crate::store::LogStream;
+use crate::store::{ConflictState, LogStream};
 
 /// Which piece of the log is wanted.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -136,11 +136,27 @@ fn write_line(text: &mut Vec<u8>, line: &impl Serialize) -> Result<(), Refusal> 
     Ok(())
 }
 
+/// Which conflicts are wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WantedConflicts {
+    /// `open` by default: those that have a loser.
+    #[serde(default)]
+    #[param(inline)]
+    state: ConflictState,
+}
+
 /// Tickets that were admitted for more persons than they have.
 #[utoipa::path(
     get, path = "/v1/conflicts", operation_id = "list_conflicts", tag = "log",
+    params(WantedConflicts),
     responses((status = 200, description = "The conflicts, newest first.", body = Conflicts))
 )]
-pub async fn conflicts(State(app): State<App>, caller: Caller) -> Result<Json<Conflicts>, Refusal> {
-    Ok(Json(app.server().conflicts(&caller.venue).await?))
+pub async fn conflicts(
+    State(app): State<App>,
+    caller: Caller,
+    QueryParams(wanted): QueryParams<WantedConflicts>,
+) -> Result<Json<Conflicts>, Refusal> {
+    let server = app.server();
+    Ok(Json(server.conflicts(&caller.venue, wanted.state).await?))
 }

@@ -21,7 +21,7 @@ use crate::venue_keys::VenueKeys;
 
 /// A list is not given away any more this long after its day, in seconds, and personal data with
 /// it (sync-protocol, Whitelist).
-const KEPT_AFTER_DAY_S: i64 = 72 * 3600;
+pub(super) const KEPT_AFTER_DAY_S: i64 = 72 * 3600;
 /// A list is good this long after it was signed at least, in seconds, so that a night without
 /// network does not make it stale.
 const GOOD_FOR_S: i64 = 24 * 3600;

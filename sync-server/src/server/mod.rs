@@ -2,7 +2,9 @@
 //! one of them, and answers. Each part of the domain has its methods in its own module.
 
 mod api_keys;
+mod attendance;
 mod devices;
+mod feed;
 mod key_manifests;
 mod lists;
 mod minting;
@@ -21,7 +23,7 @@ use stile_core::keys::DeviceVerifyingKey;
 use stile_core::platform::Random;
 use stile_core::protocol::ListManifest;
 use stile_core::time::EpochMillis;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use zeroize::Zeroizing;
 
 use crate::clock::Clock;
@@ -86,6 +88,8 @@ pub struct Server {
     keys: RwLock<HashMap<VenueId, Arc<VenueKeys>>>,
     numbers: RwLock<HashMap<VenueNumber, VenueId>>,
     lists: lists::KnownLists,
+    /// Whether those who wait for something are sent home.
+    stopping: watch::Sender<bool>,
     /// Held for the lock on the folder alone.
     _folder: Option<open::FolderLock>,
 }
@@ -110,6 +114,12 @@ impl Server {
     /// Whether storing works now; stores something small to find out.
     pub async fn ready(&self) -> Result<(), ServerError> {
         Ok(self.store.probe().await?)
+    }
+
+    /// Answers those who wait for something to happen, now and from now on, with what there is:
+    /// the server is about to stop.
+    pub fn stop_waiting(&self) {
+        self.stopping.send_replace(true);
     }
 
     /// Finishes what was handed to the store and closes it; whatever comes later is

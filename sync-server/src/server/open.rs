@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use stile_core::platform::Random;
+use tokio::sync::watch;
 
 use super::Server;
 use super::lists::KnownLists;
@@ -173,6 +174,7 @@ impl Server {
             keys: RwLock::new(HashMap::new()),
             numbers: RwLock::new(HashMap::new()),
             lists: KnownLists::default(),
+            stopping: watch::Sender::new(false),
             _folder: None,
         })
     }

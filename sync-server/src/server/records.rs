@@ -12,10 +12,11 @@ use stile_core::signed::{Domain, SignedError};
 
 use super::{Device, Server};
 use crate::admissions::{Sender, read};
-use crate::cursor::Cursors;
+use crate::cursor::{Cursors, Stream};
 use crate::error::ServerError;
 use crate::store::{
-    Conflict, FilingBatch, FilingResult, LogStream, Position, StoreError, StoredRecord,
+    Conflict, ConflictState, FilingBatch, FilingResult, LogStream, Position, StoreError,
+    StoredRecord,
 };
 use crate::venue_keys::VenueKeys;
 
@@ -83,7 +84,7 @@ impl Server {
         let cursors = Cursors {
             secret: &keys.cursor,
             venue: keys.number,
-            stream,
+            stream: Stream::Log(stream),
             generation: self.generation,
         };
         let after = after.map_or(Ok(Position(0)), |cursor| cursors.read(cursor))?;
@@ -102,10 +103,14 @@ impl Server {
         })
     }
 
-    /// The venue's open conflicts, newest first, at most 1,000.
-    pub async fn conflicts(&self, venue: &VenueId) -> Result<Conflicts, ServerError> {
+    /// The venue's conflicts in a state, newest first, at most 1,000.
+    pub async fn conflicts(
+        &self,
+        venue: &VenueId,
+        state: ConflictState,
+    ) -> Result<Conflicts, ServerError> {
         let number = self.keys(venue).await?.number;
-        let conflicts = self.store.conflicts(number, MAX_CONFLICTS).await?;
+        let conflicts = self.store.conflicts(number, state, MAX_CONFLICTS).await?;
         Ok(Conflicts {
             conflicts: conflicts.into_iter().map(conflict_view).collect(),
         })
@@ -175,6 +180,8 @@ fn pulled(record: StoredRecord) -> Result<PulledRecord, ServerError> {
     Ok(PulledRecord {
         received_at: record.received_at,
         standing: record.standing,
+        after_cancel: record.after_cancel,
+        taken_back: record.taken_back,
         record: RawValue::from_string(text).map_err(|error| damaged(&error))?,
     })
 }
@@ -193,6 +200,7 @@ fn conflict_view(conflict: Conflict) -> ConflictView {
         checkpoint: conflict.checkpoint,
         service_day: conflict.service_day,
         opened_at: conflict.opened_at,
+        cleared_at: conflict.cleared_at,
         admissions: admissions.collect(),
     }
 }

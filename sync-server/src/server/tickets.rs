@@ -64,7 +64,10 @@ impl Server {
     ) -> Result<TicketView, ServerError> {
         let keys = self.keys(venue).await?;
         let number = keys.numbering.ticket_number(venue, id);
-        let ticket = self.store.cancel_ticket(keys.number, number, cause).await?;
+        let ticket = self
+            .store
+            .cancel_ticket(keys.number, number, cause, self.now())
+            .await?;
         ticket.map(view).ok_or(ServerError::NotFound("ticket"))
     }
 }

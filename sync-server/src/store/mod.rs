@@ -20,8 +20,10 @@ mod types;
 use async_trait::async_trait;
 use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueId, VenueNumber};
 use stile_core::policy::Policy;
+use stile_core::protocol::Attendance;
 use stile_core::ticket::{CancelCause, Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
+use tokio::sync::watch;
 
 pub use types::*;
 
@@ -170,13 +172,15 @@ pub trait Store: Send + Sync {
         numbers: &[TicketNumber],
     ) -> Result<Vec<Option<TicketInSession>>>;
 
-    /// Cancels a ticket, or changes the cause of a cancelled one. The list as in
+    /// Cancels a ticket, or changes the cause of a cancelled one, which stays cancelled since when
+    /// it was. The list as in
     /// [`Store::upsert_tickets`]. Answers the ticket as it is now, `None` where there is none.
     async fn cancel_ticket(
         &self,
         venue: VenueNumber,
         number: TicketNumber,
         cause: CancelCause,
+        now: EpochMillis,
     ) -> Result<Option<TicketInSession>>;
 
     // Lists
@@ -235,9 +239,22 @@ pub trait Store: Send + Sync {
     /// nowhere. Places are the sending device's own, and every record but those of 4 occupies its
     /// place.
     ///
+    /// An accepted record:
+    /// - that moves people of a ticket counts to the day that it names if the ticket stands or
+    ///   stood in that day's list, else to the ticket's own;
+    /// - that is a check-in is marked `after_cancel` if its ticket or the ticket's session is
+    ///   cancelled, and the store took that before the time of the scan;
+    /// - that takes back another of the same device takes it out of the fold, once the other is
+    ///   accepted too, whichever comes first; it stands nowhere from then on;
+    /// - that is a walk-in counts to its day.
+    ///
     /// After the last record, the standings of all entries of the (ticket, day, checkpoint)s that
-    /// were moved are settled by [`crate::admissions::settle`], and a conflict is open for each
-    /// that has a loser and for no other. A check-in's answer carries its standing as of then.
+    /// were moved are settled by [`crate::admissions::settle`], taken back ones left out, and a
+    /// conflict is open for each that has a loser; one that has none any more is cleared as of
+    /// `now`, and open again when it has. A check-in's answer carries its standing as of then.
+    ///
+    /// Each accepted movement enters the feed, as does each record that takes one back; an entry
+    /// whose standing changes, by whatever method, enters it again.
     async fn file_records(
         &self,
         venue: VenueNumber,
@@ -256,9 +273,38 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Page>;
 
-    /// At most `limit` open conflicts, newest first, each with its admissions in the order of the
-    /// rule.
-    async fn conflicts(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Conflict>>;
+    /// At most `limit` items of the admissions feed behind a position (0 at first), in ascending
+    /// order, each as it stands now; items of days that ended before `ended_since` are passed over.
+    /// Positions are given as those of [`Store::pull`], in a count of their own.
+    async fn feed(
+        &self,
+        venue: VenueNumber,
+        after: Position,
+        limit: u32,
+        ended_since: EpochSeconds,
+    ) -> Result<FeedPage>;
+
+    /// Changes after each commit that added to a feed, of whichever venue: who waits for more
+    /// looks again then.
+    fn feed_changes(&self) -> watch::Receiver<u64>;
+
+    /// At most `limit` conflicts in a state, newest first, each with its admissions in the order
+    /// of the rule.
+    async fn conflicts(
+        &self,
+        venue: VenueNumber,
+        state: ConflictState,
+        limit: u32,
+    ) -> Result<Vec<Conflict>>;
+
+    /// Attendance of the days `from` to `to`, both included, counted by
+    /// [`crate::attendance::Tally`] over all rows and movements of these days.
+    async fn attendance(
+        &self,
+        venue: VenueNumber,
+        from: &ServiceDay,
+        to: &ServiceDay,
+    ) -> Result<Attendance>;
 
     /// The quarantined records, oldest first, at most `limit`, without those since accepted.
     async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>>;

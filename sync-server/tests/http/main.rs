@@ -10,6 +10,7 @@ mod bodies;
 mod day;
 mod document;
 mod errors;
+mod feed;
 mod imports;
 mod program;
 mod site;

@@ -7,7 +7,7 @@ use stile_core::keys::SigningKey;
 use stile_core::protocol::{Code, MAX_RECORD_BYTES, SignedBatch};
 use stile_core::signed::{Domain, Signed};
 use stile_sync_server::ServerError;
-use stile_sync_server::store::LogStream;
+use stile_sync_server::store::{ConflictState, LogStream};
 
 use super::bed::{Bed, TestDevice};
 
@@ -146,6 +146,11 @@ async fn a_record_may_say_any_time_and_nest_as_deep_as_its_length_allows() {
     let pulled = bed.pull_all(LogStream::Records, 100).await;
     let texts: Vec<&str> = pulled.iter().map(|record| record.record.get()).collect();
     assert_eq!(texts, [&nested, &early]);
-    let conflicts = bed.server.conflicts(&bed.venue).await.unwrap().conflicts;
+    let conflicts = bed
+        .server
+        .conflicts(&bed.venue, ConflictState::Open)
+        .await
+        .unwrap()
+        .conflicts;
     assert_eq!(conflicts[0].admissions[0].at.0, i64::MIN);
 }

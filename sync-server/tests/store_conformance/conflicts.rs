@@ -3,7 +3,7 @@
 use serde_json::json;
 use stile_core::protocol::{ConflictView, RecordStanding};
 use stile_sync_server::import::TicketLine;
-use stile_sync_server::store::LogStream;
+use stile_sync_server::store::{ConflictState, LogStream};
 
 use super::Stores;
 use super::bed::{Bed, NOW, TODAY, TestDevice, ticket};
@@ -12,7 +12,11 @@ const WINNER: Option<RecordStanding> = Some(RecordStanding::Winner);
 const LOSER: Option<RecordStanding> = Some(RecordStanding::Loser);
 
 async fn conflicts(bed: &Bed) -> Vec<ConflictView> {
-    bed.server.conflicts(&bed.venue).await.unwrap().conflicts
+    bed.server
+        .conflicts(&bed.venue, ConflictState::Open)
+        .await
+        .unwrap()
+        .conflicts
 }
 
 async fn standing(bed: &Bed, device: &TestDevice, record: String) -> Option<RecordStanding> {
@@ -245,6 +249,9 @@ pub async fn checkpoints_and_days_are_apart(stores: &dyn Stores) {
         json!({ "ticket_id": "t0", "service_day": "2026-10-02" }),
     ];
     for place in places {
+        if place["service_day"] == "2026-10-02" {
+            bed.put_tickets(vec![ticket("t0", "s3")]).await;
+        }
         let record = device.record(place).to_string();
         assert_eq!(standing(&bed, &device, record).await, WINNER);
     }

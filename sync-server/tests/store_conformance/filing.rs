@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::protocol::{Filed, QuarantineCause, RecordResult, RecordStanding, RecordsAnswer};
-use stile_sync_server::store::{LogStream, Store};
+use stile_sync_server::store::{ConflictState, LogStream, Store};
 
 use super::Stores;
 use super::bed::{Bed, ticket, uuid};
@@ -77,7 +77,7 @@ pub async fn a_batch_repeated_in_any_order_changes_nothing(stores: &dyn Stores) 
     assert_eq!(texts(&still), texts(&log));
     assert_eq!(
         bed.server
-            .conflicts(&bed.venue)
+            .conflicts(&bed.venue, ConflictState::Open)
             .await
             .unwrap()
             .conflicts

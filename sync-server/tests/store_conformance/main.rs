@@ -7,10 +7,12 @@
 #[path = "../bed/mod.rs"]
 mod bed;
 mod conflicts;
+mod feed;
 mod filing;
 mod lists;
 mod pulling;
 mod tickets;
+mod undone;
 mod venues;
 
 use std::path::PathBuf;
@@ -86,6 +88,23 @@ macro_rules! every_test_for {
                 a_ticket_that_admits_more_clears_its_conflict,
                 a_session_that_changes_its_rule_settles_its_tickets_anew,
                 checkpoints_and_days_are_apart;
+            undone:
+                an_undo_clears_a_conflict_and_another_admission_opens_it_again,
+                an_undo_may_come_before_what_it_takes_back,
+                an_undo_of_a_quarantined_admission_holds_when_its_ticket_arrives,
+                only_the_same_device_takes_back_and_only_what_was_carried_out,
+                an_override_is_a_check_in_and_never_loses_where_it_waived_already_used,
+                a_granted_claim_ranks_before_an_earlier_admission,
+                practice_counts_nowhere,
+                a_scan_after_the_cancelling_is_marked_and_one_before_is_not,
+                an_admission_counts_to_the_day_that_its_ticket_stands_in,
+                attendance_counts_people_once;
+            feed:
+                entries_exits_and_undos_come_in_the_order_in_which_they_were_stored,
+                an_entry_comes_again_when_its_standing_changes,
+                records_that_waited_for_their_ticket_come_when_it_arrives,
+                days_that_are_long_over_are_passed_over,
+                no_item_is_skipped_while_many_write;
             pulling:
                 every_record_comes_once_while_many_write,
                 check_ins_are_the_admissions_at_in_gates,

@@ -8,7 +8,7 @@ use serde_json::json;
 use stile_core::ids::{RecordId, VenueId};
 use stile_core::policy::Policy;
 use stile_core::protocol::{PulledRecord, RecordHead};
-use stile_sync_server::store::LogStream;
+use stile_sync_server::store::{ConflictState, LogStream};
 
 use super::Stores;
 use super::bed::{Bed, ticket};
@@ -147,7 +147,14 @@ pub async fn a_venue_never_sees_anothers_records(stores: &dyn Stores) {
         .await
         .unwrap();
     assert!(pulled.records.is_empty());
-    assert_eq!(bed.server.conflicts(&other).await.unwrap().conflicts, []);
+    assert_eq!(
+        bed.server
+            .conflicts(&other, ConflictState::Open)
+            .await
+            .unwrap()
+            .conflicts,
+        []
+    );
     assert!(
         bed.server
             .ticket(&other, &"t0".parse().unwrap())

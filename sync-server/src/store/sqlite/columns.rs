@@ -110,6 +110,11 @@ pub(super) fn millis(row: &Row<'_>, column: usize) -> Result<EpochMillis> {
     row.get(column).map(EpochMillis)
 }
 
+/// The same, where there may be none.
+pub(super) fn millis_if_any(row: &Row<'_>, column: usize) -> Result<Option<EpochMillis>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(EpochMillis))
+}
+
 /// A count that was never negative.
 pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64> {
     number(row, column, |n| u64::try_from(n).ok())

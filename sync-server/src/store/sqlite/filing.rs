@@ -8,11 +8,14 @@ use stile_core::ids::{LogId, VenueNumber};
 use stile_core::protocol::{LogState, QuarantineCause, RecordStanding};
 use stile_core::time::EpochMillis;
 
+use super::feed::Feed;
 use super::logs::{self, OpenLog};
-use super::quarantine;
-use super::records::{self, Acceptance, Ids};
-use super::standings::{self, Admission, Movements};
-use crate::store::{FilingBatch, FilingOutcome, FilingRecord, FilingResult, Result};
+use super::records::{self, Acceptance, Ids, NewRecord};
+use super::standings::{self, Admission, Facts, Movements};
+use super::{quarantine, taken_back, walk_ins};
+use crate::store::{
+    FilingBatch, FilingMovement, FilingOutcome, FilingRecord, FilingResult, Result,
+};
 
 /// What became of a record, before the standings are settled.
 enum Filed {
@@ -27,8 +30,9 @@ enum Filed {
 enum Ticket {
     /// It moved none.
     None,
-    /// The admission that it used or gave back, and the persons that the ticket admits.
-    Known(Admission, u8),
+    /// The admission that it used or gave back, the persons that the ticket admits, and whether it
+    /// was cancelled before the scan.
+    Known(Admission, Facts),
     /// It admitted one that is not there.
     Unknown,
 }
@@ -41,6 +45,7 @@ struct Filing<'c> {
     acceptance: Acceptance<'c>,
     ids: Ids<'c>,
     movements: Movements<'c>,
+    feed: Feed<'c>,
     logs: Vec<OpenLog>,
     /// Admissions whose entries may not all fit.
     unsettled: HashSet<Admission>,
@@ -60,6 +65,7 @@ pub(super) fn file(
         acceptance: Acceptance::begin(connection, venue)?,
         ids: Ids::new(connection, venue)?,
         movements: Movements::new(connection, venue)?,
+        feed: Feed::begin(connection, venue)?,
         logs: open_logs(connection, venue, batch)?,
         unsettled: HashSet::new(),
     };
@@ -110,7 +116,7 @@ impl Filing<'_> {
         let filed = match self.ticket(record)? {
             Ticket::Unknown => self.wait_for_ticket(record)?,
             Ticket::None => self.accept(record, None)?,
-            Ticket::Known(admission, admits) => self.accept(record, Some((admission, admits)))?,
+            Ticket::Known(admission, facts) => self.accept(record, Some((admission, facts)))?,
         };
         self.log(record.log_id).have.add(record.sequence);
         Ok(filed)
@@ -132,16 +138,12 @@ impl Filing<'_> {
         let day = movement.service_day.as_ref();
         Ok(match self.movements.facts(number, day)? {
             Some(facts) => {
-                let day = day.cloned().unwrap_or(facts.day);
-                let checkpoint = movement.checkpoint.clone();
-                Ticket::Known(
-                    Admission {
-                        number,
-                        day,
-                        checkpoint,
-                    },
-                    facts.admits,
-                )
+                let admission = Admission {
+                    number,
+                    day: facts.day.clone(),
+                    checkpoint: movement.checkpoint.clone(),
+                };
+                Ticket::Known(admission, facts)
             }
             // Nobody is locked in: an exit needs no ticket, and without one moves nobody.
             None if movement.way == Way::Exit => Ticket::None,
@@ -149,22 +151,69 @@ impl Filing<'_> {
         })
     }
 
-    fn accept(&mut self, record: &FilingRecord, moves: Option<(Admission, u8)>) -> Result<Filed> {
+    fn accept(
+        &mut self,
+        record: &FilingRecord,
+        moves: Option<(Admission, Facts)>,
+    ) -> Result<Filed> {
         let place = self.acceptance.next();
         if !self.ids.take(record.id, &record.hash, Some(place))? {
             return self.known(record);
         }
         let way = record.movement.as_ref().map(|movement| movement.way);
-        self.acceptance.accept(self.now, way, &record.bytes)?;
-        if let (Some((admission, admits)), Some(movement)) = (moves, &record.movement) {
-            let is_first = self.movements.add(&admission, place)?;
-            let fits = movement.way == Way::Exit || movement.persons <= admits;
-            // The first entry, if it fits, is a winner as it was stored.
-            if !(is_first && fits) {
-                self.unsettled.insert(admission);
-            }
+        let is_check_in = way == Some(Way::Entry);
+        let cancelled = moves
+            .as_ref()
+            .is_some_and(|(_, facts)| facts.is_cancelled_before(record.at));
+        self.acceptance.accept(&NewRecord {
+            received_at: self.now,
+            way,
+            counts_to: moves.as_ref().map(|(admission, _)| admission),
+            after_cancel: is_check_in && cancelled,
+            bytes: &record.bytes,
+        })?;
+        if let (Some((admission, facts)), Some(movement)) = (moves, &record.movement) {
+            self.add_movement(record, movement, admission, &facts, place)?;
         }
-        Ok(Filed::Accepted((way == Some(Way::Entry)).then_some(place)))
+        if let Some(walk_in) = &record.walk_in {
+            walk_ins::add(self.connection, self.venue, walk_in, record.at, place)?;
+            self.meet_undo(record)?;
+        }
+        if let Some(target) = record.takes_back {
+            let device = &self.batch.device_id;
+            let (connection, venue) = (self.connection, self.venue);
+            let freed =
+                taken_back::take_back(connection, venue, device, target, place, &mut self.feed)?;
+            self.unsettled.extend(freed);
+        }
+        Ok(Filed::Accepted(is_check_in.then_some(place)))
+    }
+
+    fn add_movement(
+        &mut self,
+        record: &FilingRecord,
+        movement: &FilingMovement,
+        admission: Admission,
+        facts: &Facts,
+        place: i64,
+    ) -> Result<()> {
+        let is_first = self.movements.add(&admission, place)?;
+        self.feed.add(place, &admission.day)?;
+        let fits = movement.way == Way::Exit || movement.persons <= facts.admits;
+        // The first entry, if it fits, is a winner as it was stored.
+        if !(is_first && fits) {
+            self.unsettled.insert(admission);
+        }
+        self.meet_undo(record)
+    }
+
+    /// A record may have been taken back before it came.
+    fn meet_undo(&mut self, record: &FilingRecord) -> Result<()> {
+        let device = &self.batch.device_id;
+        let (connection, venue) = (self.connection, self.venue);
+        let freed = taken_back::meet(connection, venue, device, record.id, &mut self.feed)?;
+        self.unsettled.extend(freed);
+        Ok(())
     }
 
     fn wait_for_ticket(&mut self, record: &FilingRecord) -> Result<Filed> {
@@ -212,15 +261,16 @@ impl Filing<'_> {
         Ok(Filed::Quarantined(cause))
     }
 
-    fn finish(self, filed: Vec<Filed>) -> Result<FilingOutcome> {
+    fn finish(mut self, filed: Vec<Filed>) -> Result<FilingOutcome> {
         let (connection, venue) = (self.connection, self.venue);
         self.acceptance.finish()?;
         for log in &self.logs {
             logs::keep(connection, venue, &self.batch.device_id, log)?;
         }
         for admission in &self.unsettled {
-            standings::settle_one(connection, venue, admission, self.now)?;
+            standings::settle_one(connection, venue, admission, self.now, &mut self.feed)?;
         }
+        self.feed.finish()?;
         let standing = |place| records::standing(connection, place);
         let all_fit = self.unsettled.is_empty();
         let fresh = |place| {

@@ -2,9 +2,11 @@
 //! `synchronous=FULL`. One module per table or group of tables, each with its SQL.
 
 mod api_keys;
+mod attendance;
 mod columns;
 mod devices;
 mod errors;
+mod feed;
 mod filing;
 mod gates;
 mod lists;
@@ -18,9 +20,11 @@ mod salvage;
 mod sessions;
 mod snapshot;
 mod standings;
+mod taken_back;
 mod ticket_rows;
 mod tickets;
 mod venues;
+mod walk_ins;
 mod words;
 mod writer;
 
@@ -30,8 +34,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueId, VenueNumber};
 use stile_core::policy::Policy;
+use stile_core::protocol::Attendance;
 use stile_core::ticket::{CancelCause, Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
+use tokio::sync::watch;
 
 use super::*;
 use readers::{Readers, blocking};
@@ -222,9 +228,10 @@ impl Store for SqliteStore {
         venue: VenueNumber,
         number: TicketNumber,
         cause: CancelCause,
+        now: EpochMillis,
     ) -> Result<Option<TicketInSession>> {
         self.writer
-            .write(move |db| tickets::cancel(db, venue, number, cause))
+            .write(move |db| tickets::cancel(db, venue, number, cause, now))
             .await
     }
 
@@ -298,9 +305,42 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn conflicts(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Conflict>> {
+    async fn feed(
+        &self,
+        venue: VenueNumber,
+        after: Position,
+        limit: u32,
+        ended_since: EpochSeconds,
+    ) -> Result<FeedPage> {
         self.readers
-            .read(move |db| standings::conflicts(db, venue, limit))
+            .read(move |db| feed::page(db, venue, after, limit, ended_since))
+            .await
+    }
+
+    fn feed_changes(&self) -> watch::Receiver<u64> {
+        self.writer.feed_changes()
+    }
+
+    async fn conflicts(
+        &self,
+        venue: VenueNumber,
+        state: ConflictState,
+        limit: u32,
+    ) -> Result<Vec<Conflict>> {
+        self.readers
+            .read(move |db| standings::conflicts(db, venue, state, limit))
+            .await
+    }
+
+    async fn attendance(
+        &self,
+        venue: VenueNumber,
+        from: &ServiceDay,
+        to: &ServiceDay,
+    ) -> Result<Attendance> {
+        let (from, to) = (from.clone(), to.clone());
+        self.readers
+            .read(move |db| attendance::attendance(db, venue, &from, &to))
             .await
     }
 

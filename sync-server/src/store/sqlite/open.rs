@@ -254,3 +254,76 @@ pub(super) fn check_room(path: &Path) -> Result<(), StoreError> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use refinery::Target;
+    use stile_core::ids::VenueNumber;
+    use stile_core::time::{EpochSeconds, ServiceDay};
+
+    use super::*;
+    use crate::store::sqlite::SqliteStore;
+    use crate::store::{ConflictState, LogStream, Position, Store};
+
+    /// A venue of the first schema: one ticket that was admitted twice.
+    const FIRST_DAY: &str = r#"
+        INSERT INTO venues VALUES (1, 'museum-01', 'M', 'Asia/Shanghai', '{"formats":["G2"]}', 0);
+        INSERT INTO sessions VALUES (1, 's1', '2099-10-01', '', 4094517600, 4094524800, 4094515800,
+                                     4094524800, '', 'none', 'open', '');
+        INSERT INTO list_days VALUES (1, '2099-10-01', 3, 4094494200, 4094528400);
+        INSERT INTO tickets VALUES (1, '2099-10-01', 7, 0, 2, 'live', NULL, NULL, NULL, 'A1', 'O1',
+            's1', 'cancelled', 'refunded', 0, 1, '', '', '', NULL, '', '', '', '', NULL, NULL, x'',
+            NULL);
+        INSERT INTO movements VALUES (1, 7, '2099-10-01', 'entry', 0, 140737488355329);
+        INSERT INTO movements VALUES (1, 7, '2099-10-01', 'entry', 1, 140737488355330);
+        INSERT INTO conflicts VALUES (1, 7, '2099-10-01', 'entry', 4094518000000, NULL);
+        INSERT INTO positions VALUES (1, 2);"#;
+
+    fn record(n: u64) -> String {
+        format!(
+            r#"{{"id":"00000000-0000-0000-0000-00000000000{n}","log_id":"00000000-0000-0000-0000-0000000000ff","sequence":{n},"venue_id":"museum-01","device_id":"d1","gate_id":"north","checkpoint":"entry","at":{n},"u_ms":1,"trust":"anchored","kind":"scan","direction":"in","ticket_id":"A1","verdict":"admit","persons":1}}"#
+        )
+    }
+
+    #[tokio::test]
+    async fn a_database_of_the_first_schema_is_brought_up_to_date_with_its_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(DATABASE_FILE);
+        let mut connection = Connection::open(&path).unwrap();
+        connection
+            .pragma_update(None, "application_id", APPLICATION_ID)
+            .unwrap();
+        schema::migrations::runner()
+            .set_target(Target::Version(1))
+            .run(&mut connection)
+            .unwrap();
+        connection.execute_batch(FIRST_DAY).unwrap();
+        for (n, standing) in [(1_u64, "winner"), (2, "loser")] {
+            connection
+                .execute(
+                    "INSERT INTO records VALUES ((1 << 47) + ?1, 5, 1, ?2, ?3)",
+                    (i64::try_from(n).unwrap(), standing, record(n).as_bytes()),
+                )
+                .unwrap();
+        }
+        drop(connection);
+        assert!(look(&path).unwrap().unwrap().is_older);
+
+        let store = SqliteStore::open(&path, "2").unwrap();
+        assert!(!look(&path).unwrap().unwrap().is_older);
+        let venue = VenueNumber(1);
+        let log = store
+            .pull(venue, LogStream::CheckIns, Position(0), 10)
+            .await;
+        assert_eq!(log.unwrap().records.len(), 2);
+        let feed = store.feed(venue, Position(0), 10, EpochSeconds(0)).await;
+        let loses: Vec<bool> = feed.unwrap().items.iter().map(|item| item.loses).collect();
+        assert_eq!(loses, [false, true]);
+        let day = ServiceDay::new("2099-10-01").unwrap();
+        let counts = store.attendance(venue, &day, &day).await.unwrap();
+        let s1 = &counts.sessions[0];
+        assert_eq!((s1.persons, s1.check_ins, s1.after_cancel), (1, 2, 0));
+        let conflicts = store.conflicts(venue, ConflictState::Open, 10).await;
+        assert_eq!(conflicts.unwrap()[0].entries.len(), 2);
+    }
+}

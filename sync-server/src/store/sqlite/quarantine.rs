@@ -1,13 +1,16 @@
 //! Table `quarantine`: records that wait for a person, and those that wait for their ticket.
 
 use rusqlite::{Connection, OptionalExtension, params};
+use stile_core::admissions::Way;
 use stile_core::ids::{DeviceId, RecordId, TicketNumber, VenueNumber};
 use stile_core::protocol::{QuarantineCause, RecordHead};
 use stile_core::time::EpochMillis;
 
 use super::columns::{millis, parsed, word};
-use super::records::Acceptance;
+use super::feed::Feed;
+use super::records::{Acceptance, NewRecord};
 use super::standings::{self, Admission, Movements};
+use super::taken_back;
 use super::words::Word;
 use crate::admissions::movement_to_file;
 use crate::store::{FilingRecord, Quarantined, Result, StoreError};
@@ -67,6 +70,7 @@ pub(super) fn release(
     venue: VenueNumber,
     arrived: &[TicketNumber],
     now: EpochMillis,
+    feed: &mut Feed<'_>,
 ) -> Result<()> {
     let any = connection
         .prepare_cached(
@@ -82,11 +86,18 @@ pub(super) fn release(
     for number in arrived {
         let waiting = waiting_for(connection, venue, *number)?;
         for record in &waiting {
-            let place = leave(connection, venue, record, &mut acceptance)?;
-            add_movement(&mut movements, *number, record, place)?;
+            accept(
+                connection,
+                venue,
+                *number,
+                record,
+                &mut acceptance,
+                &mut movements,
+                feed,
+            )?;
         }
         if !waiting.is_empty() {
-            standings::settle_ticket(connection, venue, *number, now)?;
+            standings::settle_ticket(connection, venue, *number, now, feed)?;
         }
     }
     acceptance.finish()
@@ -119,15 +130,34 @@ fn head(record: &Waiting) -> Result<RecordHead> {
         .map_err(|error| StoreError::Damaged(format!("a quarantined record: {error}")))
 }
 
-/// Takes a record out of quarantine, and gives the place that it is accepted at.
-fn leave(
+/// Takes a record out of quarantine and accepts it.
+fn accept(
     connection: &Connection,
     venue: VenueNumber,
+    number: TicketNumber,
     record: &Waiting,
     acceptance: &mut Acceptance<'_>,
-) -> Result<i64> {
-    let way = movement_to_file(&head(record)?, None).map(|movement| movement.way);
-    let place = acceptance.accept(record.received_at, way, &record.bytes)?;
+    movements: &mut Movements<'_>,
+    feed: &mut Feed<'_>,
+) -> Result<()> {
+    let head = head(record)?;
+    let way = movement_to_file(&head, Some(number)).map(|movement| movement.way);
+    let facts = movements.facts(number, head.service_day.as_ref())?;
+    let after_cancel = facts
+        .as_ref()
+        .is_some_and(|facts| facts.is_cancelled_before(head.at));
+    let admission = facts.map(|facts| Admission {
+        number,
+        day: facts.day,
+        checkpoint: head.checkpoint.clone(),
+    });
+    let place = acceptance.accept(&NewRecord {
+        received_at: record.received_at,
+        way,
+        counts_to: admission.as_ref(),
+        after_cancel: after_cancel && way == Some(Way::Entry),
+        bytes: &record.bytes,
+    })?;
     connection
         .prepare_cached("UPDATE record_ids SET place = ?3 WHERE venue = ?1 AND id = ?2")?
         .execute(params![venue.0, record.id.0, place])?;
@@ -136,27 +166,11 @@ fn leave(
             "DELETE FROM quarantine WHERE venue = ?1 AND id = ?2 AND cause = 'unknown_ticket'",
         )?
         .execute(params![venue.0, record.id.0])?;
-    Ok(place)
-}
-
-fn add_movement(
-    movements: &mut Movements<'_>,
-    number: TicketNumber,
-    record: &Waiting,
-    place: i64,
-) -> Result<()> {
-    let head = head(record)?;
-    if let Some(facts) = movements.facts(number, head.service_day.as_ref())? {
-        let day = head.service_day.unwrap_or(facts.day);
-        movements.add(
-            &Admission {
-                number,
-                day,
-                checkpoint: head.checkpoint,
-            },
-            place,
-        )?;
+    if let Some(admission) = &admission {
+        movements.add(admission, place)?;
+        feed.add(place, &admission.day)?;
     }
+    taken_back::meet(connection, venue, &head.device_id, record.id, feed)?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use stile_core::protocol::RecordStanding;
 use stile_core::time::EpochMillis;
 
 use super::columns::{millis, number, word_if_any};
+use super::standings::Admission;
 use super::words::Word;
 use crate::store::{LogStream, Page, Position, Result, StoreError, StoredRecord};
 
@@ -18,15 +19,25 @@ const POSITION_BITS: u32 = 47;
 pub(super) const FIRST_PLACE: i64 = 1 << POSITION_BITS;
 
 /// A venue's place at a position.
-fn place(venue: VenueNumber, position: u64) -> i64 {
+pub(super) fn place(venue: VenueNumber, position: u64) -> i64 {
     let position = position.min((1 << POSITION_BITS) - 1);
     (i64::from(venue.0) << POSITION_BITS) | i64::try_from(position).unwrap_or(i64::MAX)
 }
 
-fn position(place: i64) -> Option<Position> {
+pub(super) fn position(place: i64) -> Option<Position> {
     u64::try_from(place & ((1 << POSITION_BITS) - 1))
         .ok()
         .map(Position)
+}
+
+/// A record to be accepted.
+pub(super) struct NewRecord<'r> {
+    pub received_at: EpochMillis,
+    pub way: Option<Way>,
+    /// What its movement counts to, if it moves people of a ticket.
+    pub counts_to: Option<&'r Admission>,
+    pub after_cancel: bool,
+    pub bytes: &'r [u8],
 }
 
 /// Gives accepted records their places, within one transaction.
@@ -46,8 +57,9 @@ impl<'c> Acceptance<'c> {
             .optional()?
             .unwrap_or(0);
         let insert = connection.prepare_cached(
-            "INSERT INTO records (place, received_at, check_in, standing, record)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO records (place, received_at, check_in, standing, record, number,
+                                  service_day, checkpoint, after_cancel)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         Ok(Self {
             connection,
@@ -65,21 +77,21 @@ impl<'c> Acceptance<'c> {
 
     /// Stores a record at [`Self::next`], and gives that place back. An entry is a winner until it
     /// is settled.
-    pub(super) fn accept(
-        &mut self,
-        received_at: EpochMillis,
-        way: Option<Way>,
-        bytes: &[u8],
-    ) -> Result<i64> {
+    pub(super) fn accept(&mut self, record: &NewRecord<'_>) -> Result<i64> {
         let place = self.next();
-        let check_in = way == Some(Way::Entry);
+        let check_in = record.way == Some(Way::Entry);
         let standing = check_in.then_some(RecordStanding::Winner);
+        let to = record.counts_to;
         self.insert.execute(params![
             place,
-            received_at.0,
+            record.received_at.0,
             check_in,
             standing.map(Word::word),
-            bytes
+            record.bytes,
+            to.map(|to| to.number.as_i64()),
+            to.map(|to| to.day.as_str()),
+            to.map(|to| to.checkpoint.as_str()),
+            record.after_cancel
         ])?;
         self.last += 1;
         Ok(place)
@@ -170,11 +182,11 @@ pub(super) fn pull(
 ) -> Result<Page> {
     let sql = match stream {
         LogStream::Records => {
-            "SELECT place, received_at, standing, record FROM records
+            "SELECT place, received_at, standing, record, after_cancel, taken_back FROM records
              WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
         }
         LogStream::CheckIns => {
-            "SELECT place, received_at, standing, record FROM records
+            "SELECT place, received_at, standing, record, after_cancel, taken_back FROM records
              WHERE place > ?1 AND place <= ?2 AND check_in ORDER BY place LIMIT ?3"
         }
     };
@@ -188,6 +200,8 @@ pub(super) fn pull(
                 received_at: millis(row, 1)?,
                 standing: word_if_any(row, 2)?,
                 bytes: row.get(3)?,
+                after_cancel: row.get(4)?,
+                taken_back: row.get(5)?,
             })
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;

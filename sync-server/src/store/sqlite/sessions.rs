@@ -6,6 +6,7 @@ use stile_core::ticket::Session;
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{joined, list, parsed, seconds, word};
+use super::feed::Feed;
 use super::lists::{Versions, settle_bounds};
 use super::words::Word;
 use super::{moves, standings};
@@ -32,7 +33,7 @@ pub(super) fn put(
     if old.as_ref() == Some(session) {
         return Ok(Change::Unchanged);
     }
-    write(connection, venue, session)?;
+    write(connection, venue, session, now)?;
     let mut versions = Versions::new(connection, venue);
     settle_bounds(connection, venue, &session.service_day)?;
     versions.next(&session.service_day)?;
@@ -46,17 +47,27 @@ pub(super) fn put(
     }
     moves::update_tombstones_of(connection, venue, &mut versions, session)?;
     if old.reentry != session.reentry {
-        standings::settle_session(connection, venue, session, now)?;
+        let mut feed = Feed::begin(connection, venue)?;
+        standings::settle_session(connection, venue, session, now, &mut feed)?;
+        feed.finish()?;
     }
     Ok(Change::Changed)
 }
 
-fn write(connection: &Connection, venue: VenueNumber, session: &Session) -> Result<()> {
+fn write(
+    connection: &Connection,
+    venue: VenueNumber,
+    session: &Session,
+    now: EpochMillis,
+) -> Result<()> {
     connection.execute(
         "INSERT OR REPLACE INTO sessions
          (venue, session_id, service_day, name, starts_at, ends_at, admit_from, admit_until,
-          zones, reentry, status, note)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+          zones, reentry, status, note, cancelled_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+                 CASE ?11 WHEN 'cancelled'
+                 THEN coalesce((SELECT cancelled_at FROM sessions
+                                WHERE venue = ?1 AND session_id = ?2), ?13) END)",
         params![
             venue.0,
             session.session_id.as_str(),
@@ -69,7 +80,8 @@ fn write(connection: &Connection, venue: VenueNumber, session: &Session) -> Resu
             joined(&session.zones),
             session.reentry.word(),
             session.status.word(),
-            session.note
+            session.note,
+            now.0
         ],
     )?;
     Ok(())

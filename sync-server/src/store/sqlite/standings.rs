@@ -1,16 +1,17 @@
 //! Tables `movements`, `conflicts`: who won and who lost, settled again by the fold whenever a
 //! ticket's movements or what it admits have changed.
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use stile_core::admissions::Movement;
 use stile_core::ids::{Checkpoint, TicketId, TicketNumber, VenueNumber};
 use stile_core::ticket::{Reentry, Session};
 use stile_core::time::{EpochMillis, ServiceDay};
 
-use super::columns::{millis, number, parsed, word};
+use super::columns::{millis, millis_if_any, number, parsed, word};
+use super::feed::Feed;
 use super::words::Word;
 use crate::admissions::{Settled, movement, settle};
-use crate::store::{Conflict, ConflictEntry, Result, StoreError};
+use crate::store::{Conflict, ConflictEntry, ConflictState, Result, StoreError};
 
 /// What one admission is good for: a ticket, on a day, at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,8 +36,18 @@ impl Admission {
 /// A ticket, as far as admissions ask for it.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
+    /// The day that its admission counts to.
     pub day: ServiceDay,
     pub admits: u8,
+    /// When the store took it, or its session, to be cancelled, if it is.
+    pub cancelled_at: Option<EpochMillis>,
+}
+
+impl Facts {
+    /// Whether a scan at that time found the ticket cancelled already.
+    pub(super) fn is_cancelled_before(&self, at: EpochMillis) -> bool {
+        self.cancelled_at.is_some_and(|cancelled| cancelled < at)
+    }
 }
 
 /// Looks tickets up and adds their movements, within one transaction.
@@ -50,8 +61,9 @@ pub(super) struct Movements<'c> {
 impl<'c> Movements<'c> {
     pub(super) fn new(connection: &'c Connection, venue: VenueNumber) -> Result<Self> {
         let admits = connection.prepare_cached(
-            "SELECT admits FROM tickets
-             WHERE venue = ?1 AND service_day = ?2 AND number = ?3 AND standing <> 'moved'",
+            "SELECT t.admits, t.cancelled_at, s.cancelled_at
+             FROM tickets t JOIN sessions s USING (venue, session_id)
+             WHERE venue = ?1 AND t.service_day = ?2 AND number = ?3 AND standing <> 'moved'",
         )?;
         let insert_first = connection.prepare_cached(
             "INSERT INTO movements (venue, number, service_day, checkpoint, turn, place)
@@ -65,40 +77,62 @@ impl<'c> Movements<'c> {
         })
     }
 
-    /// The ticket's facts; `day` is where it is looked for first.
+    /// The ticket's facts. Its admission counts to `day` if it stands or stood in that day's list,
+    /// else to its own.
     pub(super) fn facts(
         &mut self,
         number: TicketNumber,
         day: Option<&ServiceDay>,
     ) -> Result<Option<Facts>> {
         if let Some(day) = day {
-            let admits = self
+            let key = params![self.venue.0, day.as_str(), number.as_i64()];
+            let facts = self
                 .admits
-                .query_row(
-                    params![self.venue.0, day.as_str(), number.as_i64()],
-                    |row| row.get(0),
-                )
+                .query_row(key, |row| {
+                    Ok(Facts {
+                        day: day.clone(),
+                        admits: row.get(0)?,
+                        cancelled_at: earlier(row, 1, 2)?,
+                    })
+                })
                 .optional()?;
-            if let Some(admits) = admits {
-                return Ok(Some(Facts {
-                    day: day.clone(),
-                    admits,
-                }));
+            if facts.is_some() {
+                return Ok(facts);
             }
         }
         let facts = self
             .connection
             .prepare_cached(
-                "SELECT service_day, admits FROM tickets INDEXED BY tickets_by_number
+                "SELECT t.service_day, t.admits, t.cancelled_at, s.cancelled_at
+                 FROM tickets t INDEXED BY tickets_by_number
+                 JOIN sessions s USING (venue, session_id)
                  WHERE venue = ?1 AND number = ?2 AND standing <> 'moved'",
             )?
             .query_row(params![self.venue.0, number.as_i64()], |row| {
                 Ok(Facts {
                     day: parsed(row, 0)?,
                     admits: row.get(1)?,
+                    cancelled_at: earlier(row, 2, 3)?,
                 })
-            });
-        Ok(facts.optional()?)
+            })
+            .optional()?;
+        match (facts, day) {
+            (Some(facts), Some(day)) if self.stood_in(number, day)? => Ok(Some(Facts {
+                day: day.clone(),
+                ..facts
+            })),
+            (facts, _) => Ok(facts),
+        }
+    }
+
+    fn stood_in(&self, number: TicketNumber, day: &ServiceDay) -> Result<bool> {
+        let stood = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM tickets WHERE venue = ?1 AND service_day = ?2 AND number = ?3",
+            )?
+            .exists(params![self.venue.0, day.as_str(), number.as_i64()])?;
+        Ok(stood)
     }
 
     /// Adds the movement of the record at a place of the log; says whether it is the first of its
@@ -123,12 +157,19 @@ impl<'c> Movements<'c> {
     }
 }
 
+/// The earlier of two times that may not be there.
+fn earlier(row: &Row<'_>, one: usize, other: usize) -> rusqlite::Result<Option<EpochMillis>> {
+    let times: [Option<i64>; 2] = [row.get(one)?, row.get(other)?];
+    Ok(times.into_iter().flatten().min().map(EpochMillis))
+}
+
 /// Settles all admissions of a ticket: it admits another number, or enters another session.
 pub(super) fn settle_ticket(
     connection: &Connection,
     venue: VenueNumber,
     number: TicketNumber,
     now: EpochMillis,
+    feed: &mut Feed<'_>,
 ) -> Result<()> {
     let admissions = connection
         .prepare_cached(
@@ -145,7 +186,7 @@ pub(super) fn settle_ticket(
         .collect::<rusqlite::Result<Vec<_>>>()?;
     admissions
         .iter()
-        .try_for_each(|admission| settle_one(connection, venue, admission, now))
+        .try_for_each(|admission| settle_one(connection, venue, admission, now, feed))
 }
 
 /// Settles all admissions of a session's tickets: they re-enter by another rule.
@@ -154,6 +195,7 @@ pub(super) fn settle_session(
     venue: VenueNumber,
     session: &Session,
     now: EpochMillis,
+    feed: &mut Feed<'_>,
 ) -> Result<()> {
     let numbers = connection
         .prepare_cached(
@@ -171,24 +213,30 @@ pub(super) fn settle_session(
         .collect::<rusqlite::Result<Vec<_>>>()?;
     numbers
         .into_iter()
-        .try_for_each(|number| settle_ticket(connection, venue, number, now))
+        .try_for_each(|number| settle_ticket(connection, venue, number, now, feed))
 }
 
-/// Settles one admission, and opens or clears its conflict.
+/// Settles one admission, opens or clears its conflict, and says in the feed which entries stand
+/// otherwise now.
 pub(super) fn settle_one(
     connection: &Connection,
     venue: VenueNumber,
     admission: &Admission,
     now: EpochMillis,
+    feed: &mut Feed<'_>,
 ) -> Result<()> {
     let mut update = connection.prepare_cached(
         "UPDATE records SET standing = ?3
          WHERE place = (SELECT place FROM record_ids WHERE venue = ?1 AND id = ?2)
-           AND standing IS NOT ?3",
+           AND standing IS NOT ?3
+         RETURNING place",
     )?;
     let settled = settled(connection, venue, admission)?;
     for (entry, standing) in &settled.entries {
-        update.execute(params![venue.0, entry.record_id.0, standing.word()])?;
+        let key = params![venue.0, entry.record_id.0, standing.word()];
+        if let Some(place) = update.query_row(key, |row| row.get(0)).optional()? {
+            feed.add(place, &admission.day)?;
+        }
     }
     let (venue, number, day, checkpoint) = admission.key(venue);
     let sql = if settled.has_loser() {
@@ -210,7 +258,8 @@ fn settled(connection: &Connection, venue: VenueNumber, admission: &Admission) -
     let (admits, reentry) = rule(connection, venue, admission.number)?;
     let mut statement = connection.prepare_cached(
         "SELECT record FROM movements JOIN records USING (place)
-         WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4",
+         WHERE venue = ?1 AND movements.number = ?2 AND movements.service_day = ?3
+           AND movements.checkpoint = ?4 AND NOT taken_back",
     )?;
     let mut rows = statement.query(admission.key(venue))?;
     let mut movements: Vec<Movement> = Vec::new();
@@ -221,7 +270,7 @@ fn settled(connection: &Connection, venue: VenueNumber, admission: &Admission) -
     Ok(settle(admits, reentry, movements))
 }
 
-fn damaged(error: &dyn std::error::Error) -> StoreError {
+pub(super) fn damaged(error: &dyn std::error::Error) -> StoreError {
     StoreError::Damaged(format!("a record: {error}"))
 }
 
@@ -243,45 +292,56 @@ fn rule(
     Ok(rule?)
 }
 
-/// An open conflict, as far as its table has it.
-struct Open {
+/// A conflict, as far as its table has it.
+struct Found {
     admission: Admission,
     opened_at: EpochMillis,
+    cleared_at: Option<EpochMillis>,
     ticket_id: TicketId,
 }
 
 pub(super) fn conflicts(
     connection: &Connection,
     venue: VenueNumber,
+    state: ConflictState,
     limit: u32,
 ) -> Result<Vec<Conflict>> {
+    let (with_open, with_cleared) = match state {
+        ConflictState::Open => (true, false),
+        ConflictState::Cleared => (false, true),
+        ConflictState::All => (true, true),
+    };
     let mut statement = connection.prepare_cached(
-        "SELECT conflicts.number, conflicts.service_day, checkpoint, opened_at, ticket_id
+        "SELECT conflicts.number, conflicts.service_day, checkpoint, opened_at, ticket_id,
+                cleared_at
          FROM conflicts CROSS JOIN tickets INDEXED BY tickets_by_number USING (venue, number)
-         WHERE venue = ?1 AND cleared_at IS NULL AND standing <> 'moved'
+         WHERE venue = ?1 AND standing <> 'moved'
+           AND ((?3 AND cleared_at IS NULL) OR (?4 AND cleared_at IS NOT NULL))
          ORDER BY opened_at DESC, conflicts.number LIMIT ?2",
     )?;
-    let open = statement
-        .query_map(params![venue.0, limit], |row| {
+    let found = statement
+        .query_map(params![venue.0, limit, with_open, with_cleared], |row| {
             let admission = Admission {
                 number: number(row, 0, TicketNumber::from_i64)?,
                 day: parsed(row, 1)?,
                 checkpoint: parsed(row, 2)?,
             };
-            Ok(Open {
+            Ok(Found {
                 admission,
                 opened_at: millis(row, 3)?,
                 ticket_id: parsed(row, 4)?,
+                cleared_at: millis_if_any(row, 5)?,
             })
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    open.into_iter()
-        .map(|open| conflict(connection, venue, open))
+    found
+        .into_iter()
+        .map(|found| conflict(connection, venue, found))
         .collect()
 }
 
-fn conflict(connection: &Connection, venue: VenueNumber, open: Open) -> Result<Conflict> {
-    let settled = settled(connection, venue, &open.admission)?;
+fn conflict(connection: &Connection, venue: VenueNumber, found: Found) -> Result<Conflict> {
+    let settled = settled(connection, venue, &found.admission)?;
     let entries = settled
         .entries
         .into_iter()
@@ -296,13 +356,14 @@ fn conflict(connection: &Connection, venue: VenueNumber, open: Open) -> Result<C
         number,
         day,
         checkpoint,
-    } = open.admission;
+    } = found.admission;
     Ok(Conflict {
-        ticket_id: open.ticket_id,
+        ticket_id: found.ticket_id,
         number,
         checkpoint,
         service_day: day,
-        opened_at: open.opened_at,
+        opened_at: found.opened_at,
+        cleared_at: found.cleared_at,
         entries: entries.collect(),
     })
 }

@@ -6,7 +6,8 @@ use stile_core::ticket::Standing;
 use stile_core::time::ServiceDay;
 
 use super::columns::{
-    count, joined, list, number, parsed, seconds, seconds_if_any, to_i64, word, word_if_any,
+    count, joined, list, millis_if_any, number, parsed, seconds, seconds_if_any, to_i64, word,
+    word_if_any,
 };
 use super::words::Word;
 use crate::store::{ListRow, Result, TicketFields};
@@ -30,7 +31,8 @@ macro_rules! rows_where {
             "SELECT service_day, bucket, number, version, standing, moved_session, moved_day,
                     moved_admit_from, ticket_id, order_number, session_id, status, cancel_cause,
                     revision, admits, zones, label, holder_mask, last_four, category, attention,
-                    source, age_group, admit_from, admit_until, opaque_hashes, source_version
+                    source, age_group, admit_from, admit_until, opaque_hashes, source_version,
+                    cancelled_at
              FROM tickets ",
             $index,
             " WHERE venue = ?1 AND ",
@@ -72,6 +74,7 @@ pub(super) fn list_row(row: &Row<'_>) -> rusqlite::Result<ListRow> {
         status: word(row, 11)?,
         cancel_cause: word_if_any(row, 12)?,
         revision: row.get(13)?,
+        cancelled_at: millis_if_any(row, 27)?,
     })
 }
 
@@ -146,9 +149,10 @@ pub(super) fn insert(
              (venue, service_day, bucket, number, version, standing, moved_session, moved_day,
               moved_admit_from, ticket_id, order_number, session_id, status, cancel_cause,
               revision, admits, zones, label, holder_mask, last_four, category, attention, source,
-              age_group, admit_from, admit_until, opaque_hashes, source_version)
+              age_group, admit_from, admit_until, opaque_hashes, source_version,
+              cancelled_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                     ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
+                     ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
         )?
         .execute(params![
             venue.0,
@@ -178,7 +182,8 @@ pub(super) fn insert(
             fields.admit_from.map(|at| at.0),
             fields.admit_until.map(|at| at.0),
             fields.opaque_hashes.concat(),
-            fields.source_version
+            fields.source_version,
+            row.cancelled_at.map(|at| at.0)
         ])?;
     Ok(())
 }

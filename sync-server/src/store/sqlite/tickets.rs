@@ -8,6 +8,7 @@ use stile_core::ids::{SessionId, TicketNumber, VenueNumber};
 use stile_core::ticket::{CancelCause, Session, Standing, TicketStatus};
 use stile_core::time::EpochMillis;
 
+use super::feed::Feed;
 use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
 use super::{moves, quarantine, sessions, standings};
@@ -28,15 +29,18 @@ pub(super) fn upsert(
         sessions: HashMap::new(),
         arrived: Vec::new(),
         unsettled: Vec::new(),
+        now,
     };
     let outcomes = lines
         .iter()
         .map(|line| upsert.line(line))
         .collect::<Result<_>>()?;
-    quarantine::release(connection, venue, &upsert.arrived, now)?;
+    let mut feed = Feed::begin(connection, venue)?;
+    quarantine::release(connection, venue, &upsert.arrived, now, &mut feed)?;
     for number in upsert.unsettled {
-        standings::settle_ticket(connection, venue, number, now)?;
+        standings::settle_ticket(connection, venue, number, now, &mut feed)?;
     }
+    feed.finish()?;
     Ok(outcomes)
 }
 
@@ -51,6 +55,7 @@ struct Upsert<'c> {
     arrived: Vec<TicketNumber>,
     /// Tickets whose entries may stand otherwise now.
     unsettled: Vec<TicketNumber>,
+    now: EpochMillis,
 }
 
 impl Upsert<'_> {
@@ -59,6 +64,7 @@ impl Upsert<'_> {
             return Ok(Upserted::UnknownSession);
         };
         let number = line.number;
+        let cancelled_at = (line.status == Some(TicketStatus::Cancelled)).then_some(self.now);
         let Some(old) = current(self.connection, self.venue, number)? else {
             let row = DayRow {
                 day: session.service_day.clone(),
@@ -67,6 +73,7 @@ impl Upsert<'_> {
                     number,
                     status: line.status.unwrap_or(TicketStatus::Valid),
                     cancel_cause: line.cancel_cause,
+                    cancelled_at,
                     revision: 0,
                     standing: Standing::Live,
                     version: self.versions.next(&session.service_day)?,
@@ -91,6 +98,8 @@ impl Upsert<'_> {
             Some(status) => (status, line.cancel_cause),
             None => (old.row.status, old.row.cancel_cause),
         };
+        let cancelled_at =
+            (status == TicketStatus::Cancelled).then(|| old.row.cancelled_at.unwrap_or(self.now));
         // A line that does not count changes does not reset the count.
         let source_version = line.fields.source_version.or(old.row.fields.source_version);
         let mut row = ListRow {
@@ -100,6 +109,7 @@ impl Upsert<'_> {
             },
             status,
             cancel_cause,
+            cancelled_at,
             standing: Standing::Live,
             ..old.row.clone()
         };
@@ -139,6 +149,7 @@ pub(super) fn cancel(
     venue: VenueNumber,
     number: TicketNumber,
     cause: CancelCause,
+    now: EpochMillis,
 ) -> Result<Option<TicketInSession>> {
     let Some(mut ticket) = current(connection, venue, number)? else {
         return Ok(None);
@@ -146,6 +157,7 @@ pub(super) fn cancel(
     let (status, cause) = (TicketStatus::Cancelled, Some(cause));
     if (ticket.row.status, ticket.row.cancel_cause) != (status, cause) {
         (ticket.row.status, ticket.row.cancel_cause) = (status, cause);
+        ticket.row.cancelled_at.get_or_insert(now);
         ticket.row.version = Versions::new(connection, venue).next(&ticket.day)?;
         replace(connection, venue, &ticket)?;
     }

@@ -13,8 +13,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use super::feed;
 use crate::store::{Result, StoreError};
 
 /// Jobs that wait at most; whoever comes then waits to be let in. Bounds memory: the largest job
@@ -57,19 +58,27 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T> + Send> Job for Task<T, F> {
 pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    feed: watch::Receiver<u64>,
 }
 
 impl Writer {
     /// Starts the thread. It owns the connection, and closes it when the writer is closed.
     pub(super) fn start(connection: Connection) -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE_JOBS);
+        let (added, feed) = watch::channel(0);
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || run(&connection, receiver))?;
+            .spawn(move || run(&connection, receiver, &added))?;
         Ok(Self {
             jobs: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
+            feed,
         })
+    }
+
+    /// Changes after each commit that added to a feed.
+    pub(super) fn feed_changes(&self) -> watch::Receiver<u64> {
+        self.feed.clone()
     }
 
     /// Runs a job in a transaction; when this answers `Ok`, its effect is durable, otherwise it
@@ -108,9 +117,19 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn run(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn run(
+    connection: &Connection,
+    mut jobs: mpsc::Receiver<Box<dyn Job>>,
+    added: &watch::Sender<u64>,
+) {
     while let Some(job) = jobs.blocking_recv() {
         commit_group(connection, job, &mut jobs);
+        match feed::total(connection) {
+            Ok(total) => {
+                added.send_if_modified(|known| std::mem::replace(known, total) != total);
+            }
+            Err(error) => tracing::warn!(%error, "gates are not told of what was added"),
+        }
     }
     // Leaves one file behind instead of two; if it cannot, the next start reads both.
     if let Err(error) = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {

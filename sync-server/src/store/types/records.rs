@@ -2,7 +2,8 @@
 
 use stile_core::admissions::Way;
 use stile_core::ids::{Checkpoint, DeviceId, GateId, LogId, RecordId, TicketId, TicketNumber};
-use stile_core::protocol::{LogState, QuarantineCause, RecordStanding};
+use stile_core::protocol::{FeedItem, LogState, QuarantineCause, RecordStanding};
+use stile_core::ticket::Direction;
 use stile_core::time::{EpochMillis, ServiceDay};
 
 /// A batch of one device, verified and read.
@@ -27,8 +28,14 @@ pub struct FilingRecord {
     pub sequence: u64,
     /// Made for another venue, or names another device.
     pub foreign: bool,
+    /// When it was made, by the device's clock.
+    pub at: EpochMillis,
     /// What it did to a ticket, if anything.
     pub movement: Option<FilingMovement>,
+    /// The record of the same device that it takes back, if it takes one back.
+    pub takes_back: Option<RecordId>,
+    /// Whom it let pass without a ticket, if anybody.
+    pub walk_in: Option<FilingWalkIn>,
     /// The bytes as the device wrote them.
     pub bytes: Vec<u8>,
 }
@@ -40,12 +47,26 @@ pub struct FilingMovement {
     pub way: Way,
     /// The ticket; none if the record names none.
     pub number: Option<TicketNumber>,
-    /// The day that it counts to, where the record says so; else the ticket's.
+    /// The day that the record says. It counts to that day if the ticket stands or stood in its
+    /// list, else to the ticket's own.
     pub service_day: Option<ServiceDay>,
     /// Where.
     pub checkpoint: Checkpoint,
     /// How many.
     pub persons: u8,
+}
+
+/// Persons without a ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilingWalkIn {
+    /// Which way.
+    pub direction: Direction,
+    /// The venue's category, as the device wrote it.
+    pub category: String,
+    /// How many.
+    pub persons: u8,
+    /// The day that they count to, where the record says so; else the day of its time.
+    pub service_day: Option<ServiceDay>,
 }
 
 /// What became of a batch.
@@ -99,10 +120,40 @@ pub struct StoredRecord {
     pub position: Position,
     /// When the server got it.
     pub received_at: EpochMillis,
-    /// Where a check-in stands.
+    /// Where a check-in stands; none once it is taken back.
     pub standing: Option<RecordStanding>,
+    /// Whether it is a check-in of a ticket that was cancelled before its scan.
+    pub after_cancel: bool,
+    /// Whether a later record took it back.
+    pub taken_back: bool,
     /// The bytes as the device wrote them.
     pub bytes: Vec<u8>,
+}
+
+/// A piece of a venue's admissions feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedPage {
+    /// In ascending order of their positions.
+    pub items: Vec<FeedItem>,
+    /// Behind which the next piece starts.
+    pub next: Position,
+    /// Whether there was more at that moment.
+    pub more: bool,
+}
+
+/// Which conflicts are wanted.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize, utoipa::ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictState {
+    /// Those that have a loser.
+    #[default]
+    Open,
+    /// Those that have none any more.
+    Cleared,
+    /// Both.
+    All,
 }
 
 /// A ticket that was admitted for more persons than it has.
@@ -118,7 +169,9 @@ pub struct Conflict {
     pub service_day: ServiceDay,
     /// When it was first seen.
     pub opened_at: EpochMillis,
-    /// Its entries, in the order of the rule.
+    /// Since when it has no loser; none while it is open.
+    pub cleared_at: Option<EpochMillis>,
+    /// Its entries, taken back ones left out, in the order of the rule.
     pub entries: Vec<ConflictEntry>,
 }
 

@@ -2,7 +2,7 @@
 
 use stile_core::ids::{LastFour, OrderNumber, SessionId, TicketId, TicketNumber, Zone};
 use stile_core::ticket::{CancelCause, Session, Standing, TicketStatus};
-use stile_core::time::EpochSeconds;
+use stile_core::time::{EpochMillis, EpochSeconds};
 
 use super::Change;
 
@@ -82,6 +82,8 @@ pub struct ListRow {
     pub status: TicketStatus,
     /// Why it was cancelled, if it was.
     pub cancel_cause: Option<CancelCause>,
+    /// When the store took it to be cancelled; none while it is not.
+    pub cancelled_at: Option<EpochMillis>,
     /// Counts up when it is issued anew.
     pub revision: u8,
     /// The ticket itself, or a tombstone.

@@ -1,0 +1,107 @@
+//! Table `undos_ahead`: records that take back another of their device, whichever comes first.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use stile_core::ids::{DeviceId, RecordId, TicketNumber, VenueNumber};
+use stile_core::protocol::RecordHead;
+
+use super::columns::{number, parsed};
+use super::feed::Feed;
+use super::records::{KnownId, known_id};
+use super::standings::{Admission, damaged};
+use crate::store::Result;
+
+/// The record at `by` takes `target` back: now if that is accepted, else once it is. Answers the
+/// admission that is used otherwise now.
+pub(super) fn take_back(
+    connection: &Connection,
+    venue: VenueNumber,
+    device: &DeviceId,
+    target: RecordId,
+    by: i64,
+    feed: &mut Feed<'_>,
+) -> Result<Option<Admission>> {
+    match known_id(connection, venue, target)? {
+        Some(KnownId {
+            place: Some(place), ..
+        }) => apply(connection, device, place, by, feed),
+        _ => {
+            connection
+                .prepare_cached(
+                    "INSERT INTO undos_ahead (venue, id, device_id, place)
+                     VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![venue.0, target.0, device.as_str(), by])?;
+            Ok(None)
+        }
+    }
+}
+
+/// A record was accepted: what took it back before it came is applied.
+pub(super) fn meet(
+    connection: &Connection,
+    venue: VenueNumber,
+    device: &DeviceId,
+    id: RecordId,
+    feed: &mut Feed<'_>,
+) -> Result<Option<Admission>> {
+    let by: Option<i64> = connection
+        .prepare_cached(
+            "DELETE FROM undos_ahead WHERE venue = ?1 AND id = ?2 AND device_id = ?3
+             RETURNING place",
+        )?
+        .query_row(params![venue.0, id.0, device.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(by) = by else {
+        return Ok(None);
+    };
+    take_back(connection, venue, device, id, by, feed)
+}
+
+fn apply(
+    connection: &Connection,
+    device: &DeviceId,
+    place: i64,
+    by: i64,
+    feed: &mut Feed<'_>,
+) -> Result<Option<Admission>> {
+    let Some(bytes) = connection
+        .prepare_cached("SELECT record FROM records WHERE place = ?1 AND NOT taken_back")?
+        .query_row([place], |row| row.get::<_, Vec<u8>>(0))
+        .optional()?
+    else {
+        return Ok(None);
+    };
+    let head: RecordHead = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+    // Nobody takes back what another device saw, and what was taken back stays so.
+    if head.device_id != *device || head.takes_back().is_some() {
+        return Ok(None);
+    }
+    let admission = connection
+        .prepare_cached(
+            "UPDATE records SET taken_back = 1, standing = NULL WHERE place = ?1
+             RETURNING number IS NOT NULL, number, service_day, checkpoint",
+        )?
+        .query_row([place], |row| {
+            let is_movement: bool = row.get(0)?;
+            is_movement
+                .then(|| {
+                    Ok(Admission {
+                        number: number(row, 1, TicketNumber::from_i64)?,
+                        day: parsed(row, 2)?,
+                        checkpoint: parsed(row, 3)?,
+                    })
+                })
+                .transpose()
+        })?;
+    if let Some(admission) = &admission {
+        let (number, day) = (admission.number.as_i64(), admission.day.as_str());
+        connection
+            .prepare_cached(
+                "UPDATE records SET number = ?2, service_day = ?3, checkpoint = ?4
+                 WHERE place = ?1",
+            )?
+            .execute(params![by, number, day, admission.checkpoint.as_str()])?;
+        feed.add(by, &admission.day)?;
+    }
+    Ok(admission)
+}
