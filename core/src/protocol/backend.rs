@@ -110,6 +110,16 @@ pub struct Cancel {
     pub cause: CancelCause,
 }
 
+/// `POST /v1/tickets/{ticket_id}/reissue`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reissue {
+    /// The revision that the ticket is to have: one more than it has now. Asking for the one that
+    /// it has already changes nothing, so that a lost answer can be asked for again.
+    #[schema(minimum = 1, maximum = 255)]
+    pub revision: u8,
+}
+
 /// `POST /v1/codes`: at most 1,000 at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MintRequest {

@@ -139,6 +139,7 @@ fn all_routes() -> Routes {
         .key_upload(Scope::TicketsWrite, routes!(tickets::import))
         .key(Scope::TicketsWrite, routes!(tickets::get))
         .key(Scope::TicketsWrite, routes!(tickets::cancel))
+        .key(Scope::TicketsWrite, routes!(tickets::reissue))
         .key(Scope::CodesMint, routes!(codes::mint))
         .key(Scope::CodesMint, routes!(codes::refresh))
         .key(Scope::Admin, routes!(enrolments::invite))

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use futures_util::TryStreamExt;
 use jiff::tz::TimeZone;
 use stile_core::ids::{TicketId, VenueId};
-use stile_core::protocol::{Cancel, Code, FileRefused, TicketView};
+use stile_core::protocol::{Cancel, Code, FileRefused, Reissue, TicketView};
 use tokio::runtime::Handle;
 use tokio_util::io::{StreamReader, SyncIoBridge};
 
@@ -157,6 +157,30 @@ pub async fn cancel(
     let server = app.server();
     let ticket = server
         .cancel_ticket(&caller.venue, &ticket_id, cancel.cause)
+        .await?;
+    Ok(Json(ticket))
+}
+
+/// Issues a ticket anew.
+///
+/// Codes of its earlier issues are superseded as soon as gates have the next list; codes minted
+/// from now on are of the new issue.
+#[utoipa::path(
+    post, path = "/v1/tickets/{ticket_id}/reissue", operation_id = "reissue_ticket",
+    tag = "tickets",
+    params(("ticket_id" = TicketId, Path, description = "The booking system's id.")),
+    request_body = Reissue,
+    responses((status = 200, description = "The ticket as it stands now.", body = TicketView))
+)]
+pub async fn reissue(
+    State(app): State<App>,
+    caller: Caller,
+    PathParam(ticket_id): PathParam<TicketId>,
+    JsonBody(reissue): JsonBody<Reissue>,
+) -> Result<Json<TicketView>, Refusal> {
+    let server = app.server();
+    let ticket = server
+        .reissue_ticket(&caller.venue, &ticket_id, reissue.revision)
         .await?;
     Ok(Json(ticket))
 }

@@ -9,7 +9,7 @@ use stile_core::whitelist::bucket_of;
 use super::Server;
 use crate::error::ServerError;
 use crate::import::{LineFault, NumberedLine, OpaqueCode, TicketLine};
-use crate::store::{TicketFields, TicketInSession, TicketUpsert, Upserted};
+use crate::store::{Reissued, TicketFields, TicketInSession, TicketUpsert, Upserted};
 use crate::venue_keys::VenueKeys;
 
 impl Server {
@@ -69,6 +69,28 @@ impl Server {
             .cancel_ticket(keys.number, number, cause, self.now())
             .await?;
         ticket.map(view).ok_or(ServerError::NotFound("ticket"))
+    }
+
+    /// Issues a ticket anew: codes of its earlier issues are superseded.
+    pub async fn reissue_ticket(
+        &self,
+        venue: &VenueId,
+        id: &TicketId,
+        revision: u8,
+    ) -> Result<TicketView, ServerError> {
+        let keys = self.keys(venue).await?;
+        let number = keys.numbering.ticket_number(venue, id);
+        let reissued = self.store.reissue_ticket(keys.number, number, revision);
+        match reissued.await?.ok_or(ServerError::NotFound("ticket"))? {
+            Reissued::Done(ticket) => Ok(view(*ticket)),
+            Reissued::Has(u8::MAX) => Err(ServerError::Conflict(
+                "the ticket has revision 255, the last one; book it as a new ticket".into(),
+            )),
+            Reissued::Has(has) => Err(ServerError::Conflict(format!(
+                "the ticket has revision {has}, so that its next one is {}",
+                has.saturating_add(1)
+            ))),
+        }
     }
 }
 

@@ -183,6 +183,16 @@ pub trait Store: Send + Sync {
         now: EpochMillis,
     ) -> Result<Option<TicketInSession>>;
 
+    /// Issues a ticket anew: gives it `revision`, which must be one more than it has; the one that
+    /// it has changes nothing, any other is refused. The list as in [`Store::upsert_tickets`].
+    /// `None` where there is no such ticket.
+    async fn reissue_ticket(
+        &self,
+        venue: VenueNumber,
+        number: TicketNumber,
+        revision: u8,
+    ) -> Result<Option<Reissued>>;
+
     // Lists
 
     /// The days that a gate should hold at `now`: those whose `[day_from, day_until)` holds it,

@@ -62,7 +62,8 @@ macro_rules! every_test_for {
                 a_ticket_that_comes_back_takes_its_tombstones_place,
                 a_session_that_moves_takes_its_tickets_along,
                 a_day_that_loses_its_last_session_keeps_its_list,
-                cancelling_twice_is_cancelling_once;
+                cancelling_twice_is_cancelling_once,
+                a_ticket_is_issued_anew_one_revision_at_a_time;
             lists:
                 what_changes_gives_lists_their_next_version_and_nothing_else_does,
                 a_snapshot_sees_one_moment,

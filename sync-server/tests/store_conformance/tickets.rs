@@ -308,6 +308,37 @@ pub async fn cancelling_twice_is_cancelling_once(stores: &dyn Stores) {
     assert_eq!(version(&*store, TODAY).await, once + 1);
 }
 
+pub async fn a_ticket_is_issued_anew_one_revision_at_a_time(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let bed = Bed::on(store.clone()).await;
+    bed.put_tickets(vec![ticket("a", "s1")]).await;
+    let id = TicketId::new("a").unwrap();
+    let reissue = |revision| bed.server.reissue_ticket(&bed.venue, &id, revision);
+    let before = version(&*store, TODAY).await;
+    assert_eq!(reissue(1).await.unwrap().revision, 1);
+    assert_eq!(reissue(1).await.unwrap().revision, 1);
+    assert_eq!(row(&*store, TODAY, "a").await.revision, 1);
+    assert_eq!(version(&*store, TODAY).await, before + 1);
+    for skipped in [0, 3, 255] {
+        let refused = reissue(skipped).await.unwrap_err();
+        assert!(
+            refused.to_string().contains("its next one is 2"),
+            "{refused}"
+        );
+    }
+    // A line of the booking file does not bring an old issue back.
+    bed.put_tickets(vec![ticket("a", "s1")]).await;
+    assert_eq!(row(&*store, TODAY, "a").await.revision, 1);
+    for revision in 2..=255 {
+        reissue(revision).await.unwrap();
+    }
+    let refused = reissue(0).await.unwrap_err();
+    assert!(refused.to_string().contains("the last one"), "{refused}");
+    let missing = TicketId::new("b").unwrap();
+    let missing = bed.server.reissue_ticket(&bed.venue, &missing, 1).await;
+    assert!(missing.is_err());
+}
+
 async fn venue(bed: &Bed) -> stile_core::ids::VenueNumber {
     bed.server.venue(&bed.venue).await.unwrap().number
 }

@@ -235,6 +235,17 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn reissue_ticket(
+        &self,
+        venue: VenueNumber,
+        number: TicketNumber,
+        revision: u8,
+    ) -> Result<Option<Reissued>> {
+        self.writer
+            .write(move |db| tickets::reissue(db, venue, number, revision))
+            .await
+    }
+
     async fn held_days(
         &self,
         venue: VenueNumber,

@@ -13,7 +13,8 @@ use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
 use super::{moves, quarantine, sessions, standings};
 use crate::store::{
-    Change, ListRow, Result, StoreError, TicketFields, TicketInSession, TicketUpsert, Upserted,
+    Change, ListRow, Reissued, Result, StoreError, TicketFields, TicketInSession, TicketUpsert,
+    Upserted,
 };
 
 pub(super) fn upsert(
@@ -162,6 +163,28 @@ pub(super) fn cancel(
         replace(connection, venue, &ticket)?;
     }
     in_session(connection, venue, ticket.row).map(Some)
+}
+
+pub(super) fn reissue(
+    connection: &Connection,
+    venue: VenueNumber,
+    number: TicketNumber,
+    revision: u8,
+) -> Result<Option<Reissued>> {
+    let Some(mut ticket) = current(connection, venue, number)? else {
+        return Ok(None);
+    };
+    let has = ticket.row.revision;
+    if revision != has {
+        if has.checked_add(1) != Some(revision) {
+            return Ok(Some(Reissued::Has(has)));
+        }
+        ticket.row.revision = revision;
+        ticket.row.version = Versions::new(connection, venue).next(&ticket.day)?;
+        replace(connection, venue, &ticket)?;
+    }
+    let ticket = in_session(connection, venue, ticket.row)?;
+    Ok(Some(Reissued::Done(Box::new(ticket))))
 }
 
 pub(super) fn get(

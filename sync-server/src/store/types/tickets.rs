@@ -101,6 +101,15 @@ pub struct TicketInSession {
     pub session: Session,
 }
 
+/// What came of issuing a ticket anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reissued {
+    /// It has the revision asked for.
+    Done(Box<TicketInSession>),
+    /// It has this one, which is not the one before; nothing was changed.
+    Has(u8),
+}
+
 /// What holds for a day's list as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListState {

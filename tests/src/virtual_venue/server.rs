@@ -1,0 +1,175 @@
+//! The product's server without a socket: its router is called, on a database in a folder.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use stile_core::ids::VenueId;
+use stile_core::policy::Policy;
+use stile_sync_server::config::Limits;
+use stile_sync_server::http;
+use stile_sync_server::server::{MasterKeySource, Server};
+use stile_sync_server::store::Scope;
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+use tower::ServiceExt;
+
+use super::VirtualTime;
+
+/// What a request was answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: axum::http::HeaderMap,
+    /// The whole body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body of a good answer as what it is.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        let text = String::from_utf8_lossy(&self.body);
+        ensure!(self.status.is_success(), "{}: {text}", self.status);
+        serde_json::from_slice(&self.body).with_context(|| text.into_owned())
+    }
+}
+
+/// A server with one venue and a key that may do everything there.
+#[derive(Debug)]
+pub struct VirtualServer {
+    runtime: Runtime,
+    router: Router,
+    venue: VenueId,
+    key: String,
+    _folder: TempDir,
+}
+
+impl VirtualServer {
+    /// Opens one with a new venue.
+    pub fn open(venue: &str, time_zone: &str, time: &Arc<VirtualTime>) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let venue = VenueId::new(venue)?;
+        let master = MasterKeySource::File(folder.path().join("master.key"));
+        let (router, key) = runtime.block_on(async {
+            let clock = Arc::clone(time);
+            let server = Arc::new(Server::open(folder.path(), master, clock).await?);
+            server
+                .create_venue(venue.clone(), "", time_zone, Policy::default())
+                .await?;
+            let scopes = [
+                Scope::TicketsWrite,
+                Scope::CodesMint,
+                Scope::RecordsRead,
+                Scope::Admin,
+            ];
+            let venues = [venue.clone()];
+            let (_, key) = server.add_api_key(&venues, &scopes, "test", None).await?;
+            let address = SocketAddr::from(([127, 0, 0, 1], 80));
+            let router = http::router(server, Limits::default(), address);
+            anyhow::Ok((router, key.as_str().to_owned()))
+        })?;
+        Ok(Self {
+            runtime,
+            router,
+            venue,
+            key,
+            _folder: folder,
+        })
+    }
+
+    /// Carries out one request.
+    pub fn send(&self, request: Request<Body>) -> Result<Answer> {
+        self.runtime.block_on(async {
+            let answer = self.router.clone().oneshot(request).await?;
+            let (parts, body) = answer.into_parts();
+            Ok(Answer {
+                status: parts.status,
+                headers: parts.headers,
+                body: body.collect().await?.to_bytes().to_vec(),
+            })
+        })
+    }
+
+    /// A request of a device.
+    pub fn device_request(
+        &self,
+        method: Method,
+        path: &str,
+        bearer: &str,
+        body: Vec<u8>,
+    ) -> Result<Answer> {
+        self.request(method, path, bearer, "application/json", body)
+    }
+
+    /// A request of the booking back end, with a body of JSON.
+    pub fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T> {
+        let body = serde_json::to_vec(body)?;
+        self.back_end(method.clone(), path, "application/json", body)?
+            .json()
+            .with_context(|| format!("{method} {path}"))
+    }
+
+    /// What the booking back end reads.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        self.back_end(Method::GET, path, "application/json", Vec::new())?
+            .json()
+            .with_context(|| format!("GET {path}"))
+    }
+
+    /// Puts tickets as lines of JSON; all must go in.
+    pub fn import(&self, lines: &[Value]) -> Result<()> {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let answer: Value = self
+            .back_end(
+                Method::POST,
+                "/v1/tickets",
+                "application/x-ndjson",
+                text.into_bytes(),
+            )?
+            .json()?;
+        ensure!(
+            answer["accepted"] == lines.len(),
+            "not every line went in: {answer}"
+        );
+        Ok(())
+    }
+
+    fn back_end(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Answer> {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{mark}venue={}", self.venue);
+        self.request(method, &path, &self.key, kind, body)
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        bearer: &str,
+        kind: &str,
+        body: Vec<u8>,
+    ) -> Result<Answer> {
+        let mut request = Request::builder().method(method).uri(path);
+        if !bearer.is_empty() {
+            request = request.header("authorization", format!("Bearer {bearer}"));
+        }
+        if !body.is_empty() {
+            request = request.header("content-type", kind);
+        }
+        self.send(request.body(Body::from(body))?)
+    }
+}

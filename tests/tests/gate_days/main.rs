@@ -1,0 +1,42 @@
+//! The gate days of the cases, each through core's public door and the server's own handlers, in
+//! virtual time.
+
+mod case;
+mod codes;
+mod day;
+
+use std::fs;
+use std::path::PathBuf;
+
+use case::Cases;
+
+fn cases() -> Cases {
+    let folder = std::env::var_os("STILE_CASES").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("cases"),
+        PathBuf::from,
+    );
+    let text = fs::read_to_string(folder.join("gate-days.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn every_gate_day_comes_out_as_it_is_written() {
+    let cases = cases();
+    assert!(!cases.days.is_empty());
+    let failures: Vec<_> = cases
+        .days
+        .iter()
+        .filter_map(|day| {
+            let outcome = day::carry_out(&cases, day);
+            let error = outcome.err()?;
+            Some(format!("{}: {error:#}", day.name))
+        })
+        .collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {} days came out otherwise:\n{}",
+        failures.len(),
+        cases.days.len(),
+        failures.join("\n")
+    );
+}
