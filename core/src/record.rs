@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::admissions::Way;
 use crate::clock::Trust;
 use crate::codes::Format;
 use crate::ids::{
@@ -64,6 +65,74 @@ pub enum What {
     ClockSet(ClockSet),
     /// Refusals above those that are kept one by one.
     Refusals(Refusals),
+}
+
+/// Whom a record moves past its checkpoint, for the fold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moves {
+    /// The ticket.
+    pub ticket_number: TicketNumber,
+    /// Its day; none for a ticket that no held list had.
+    pub service_day: Option<ServiceDay>,
+    /// Entry or exit.
+    pub way: Way,
+    /// Persons.
+    pub persons: u8,
+    /// Whether server or hub had granted a claim.
+    pub claim_granted: bool,
+    /// Whether a supervisor waived `already_used` for it.
+    pub waived_already_used: bool,
+}
+
+impl Record {
+    /// Whom it moves, if it admits a ticket or lets a listed one out. Practice moves nobody.
+    pub fn moves(&self) -> Option<Moves> {
+        let (scan, waived): (_, &[Reason]) = match &self.what {
+            What::Scan(scan) => (scan, &[]),
+            What::Override(one) if one.denied.is_none() => (&one.scan, &one.waived),
+            _ => return None,
+        };
+        let way = match scan.direction {
+            Direction::In => Way::Entry,
+            Direction::Out => Way::Exit,
+        };
+        let counts = scan.verdict == Answer::Admit && !scan.flags.contains(&Flag::Practice);
+        let listed = scan.service_day.is_some();
+        if !counts || (way == Way::Exit && !listed) {
+            return None;
+        }
+        Some(Moves {
+            ticket_number: scan.ticket_number?,
+            service_day: scan.service_day.clone(),
+            way,
+            persons: scan.persons,
+            claim_granted: scan.claim == Some(ClaimOutcome::Granted),
+            waived_already_used: waived.contains(&Reason::AlreadyUsed),
+        })
+    }
+
+    /// The record that counts no longer by this one: undone, or nobody passed.
+    pub fn takes_back(&self) -> Option<RecordId> {
+        match &self.what {
+            What::Undo(undo) if undo.denied.is_none() => undo
+                .refers_to
+                .filter(|_| !undo.flags.contains(&Flag::Practice)),
+            What::Passage(passage) if passage.frees => passage.refers_to,
+            _ => None,
+        }
+    }
+
+    /// Whether it was made in practice mode.
+    pub fn is_practice(&self) -> bool {
+        let flags: &[Flag] = match &self.what {
+            What::Scan(scan) => &scan.flags,
+            What::Override(one) => &one.scan.flags,
+            What::Undo(undo) => &undo.flags,
+            What::WalkIn(walk_in) => &walk_in.flags,
+            _ => &[],
+        };
+        flags.contains(&Flag::Practice)
+    }
 }
 
 /// How a reading came about.

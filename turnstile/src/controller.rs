@@ -2,7 +2,7 @@
 //! then is anything said.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use stile_core::device::{Device, ScanOutcome};
 
@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::fault;
 use crate::heartbeats::{BEAT_EVERY, Heartbeats, Loop};
 use crate::printer::{Lines, Read};
-use crate::relay::Pulses;
+use crate::relay::{Opened, Pulses};
 use crate::scanner::{Input, Reading};
 
 /// What stands between scanners and relay.
@@ -60,7 +60,7 @@ impl Controller {
     fn read(&self, reading: &Reading) {
         self.wait_for_relay();
         let outcome = self.device.scan(&reading.bytes);
-        let opened = outcome.opens.then(|| self.pulses.pulse());
+        let opened = outcome.opens.then(|| self.open(&outcome));
         if outcome.record_id.is_some() {
             (self.on_record)();
         }
@@ -70,5 +70,22 @@ impl Controller {
             read_at: reading.read_at,
             opened,
         });
+    }
+
+    /// Opens the gate, and notes that it did: after a crash the same check-in opens it no more.
+    fn open(&self, outcome: &ScanOutcome) -> Receiver<Opened> {
+        let (sender, told) = channel();
+        if let Ok(opened) = self.pulses.pulse().recv() {
+            if let (Ok(()), Some(record)) = (&opened.result, outcome.record_id)
+                && let Err(error) = self.device.released(record)
+            {
+                self.lines.event(Event::StorageTrouble {
+                    what: error.to_string(),
+                });
+            }
+            // The receiver is in hand.
+            let _ = sender.send(opened);
+        }
+        told
     }
 }

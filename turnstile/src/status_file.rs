@@ -141,6 +141,8 @@ mod tests {
                 lists: Vec::new(),
                 repeats: 0,
                 unlogged: 0,
+                conflicts: 0,
+                free_passage: None,
                 upload_trouble: None,
             },
         }

@@ -72,6 +72,12 @@ impl Words {
 
     /// The sentence for a reading.
     pub fn sentence(&self, outcome: &ScanOutcome) -> Sentence {
+        if outcome.free_passage {
+            return Sentence::new(
+                "自由通行，请进。",
+                "The gate is open for everybody; please pass.",
+            );
+        }
         match &outcome.verdict {
             Verdict::Admit(_) if outcome.repeat => {
                 Sentence::new("刚才已放行。", "Admitted just now.")
@@ -467,7 +473,12 @@ mod tests {
                 flags,
             }),
             opens: !repeat,
+            passages: 1,
             repeat,
+            resumed: false,
+            free_passage: false,
+            mode: stile_core::record::Mode::Online,
+            claim: None,
             record_id: None,
             format: None,
             ticket: Some(TicketShown {

@@ -153,7 +153,7 @@ impl Device {
                 Err(refused) => wanted.refused.push(refused),
             }
         }
-        self.drop_old_lists(&named);
+        self.drop_old_lists(&named)?;
         Ok(wanted)
     }
 
@@ -187,13 +187,14 @@ impl Device {
         Ok(wanted)
     }
 
-    fn drop_old_lists(&self, named: &HashSet<ServiceDay>) {
+    /// Drops the lists of days that are over, and with each what the feed told of its day.
+    fn drop_old_lists(&self, named: &HashSet<ServiceDay>) -> Result<(), JournalError> {
         let moment = self.platform.moment();
         let mut door = self.door();
         let now = door.clock.look(moment);
         // Without trusted time nothing can be said to be over.
         if !now.trust.is_anchored() {
-            return;
+            return Ok(());
         }
         let is_over = |list: &HeldList| {
             let day = list.day();
@@ -205,6 +206,11 @@ impl Device {
             // A file that stays behind is dropped at the next start or try.
             let _ = fs::remove_file(list_path(&self.folder, &list.day().service_day));
         }
+        // Days whose list is still to come keep theirs: the feed does not tell it twice.
+        let held = door.lists.iter().map(|list| list.day().service_day.clone());
+        let kept: Vec<_> = held.chain(named.iter().cloned()).collect();
+        drop(door);
+        self.outgoing().sync_log.drop_feed_except(&kept)
     }
 
     /// Starts to take a day's list while the gate goes on with the one it has.
@@ -229,8 +235,6 @@ impl Device {
             .map(|at| door.lists.swap_remove(at));
         door.clock.raise_floor(list.manifest().issued_at);
         door.lists.push(list);
-        // The ticket may have changed: the next reading is judged anew.
-        door.last = None;
         drop(door);
         // Closing the old file takes a while, and no scan must wait for it.
         drop(old);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Device, Door, TicketShown};
 use crate::admissions::fold as fold_admissions;
 use crate::ids::{Checkpoint, LastFour, OrderNumber, TicketId, TicketNumber};
-use crate::journal::JournalError;
+use crate::journal::{JournalError, MovementsOf};
 use crate::ticket::{Standing, Ticket, TicketStatus};
 use crate::time::ServiceDay;
 use crate::whitelist::{HeldList, ListError, fits_mask, fold};
@@ -131,9 +131,13 @@ impl Device {
         let session = list.session(&ticket.session_id);
         let day = &list.day().service_day;
         let device = &self.identity.device_id;
-        let moved = door
-            .journal
-            .movements(day, ticket.number, checkpoint, device)?;
+        let moved = door.journal.movements(&MovementsOf {
+            ticket: ticket.number,
+            checkpoint,
+            days: &[day],
+            undated: (list.day().day_from.millis(), list.day().day_until.millis()),
+            device,
+        })?;
         let reentry = session.map(|session| session.reentry).unwrap_or_default();
         Ok(TicketFound {
             shown: TicketShown::of(&ticket, session.map(Arc::as_ref)),

@@ -1,14 +1,25 @@
 //! A device: everything that a PDA or controller knows, behind one door. A scan takes the door's
 //! lock and nothing else; the sync loop prepares aside and takes it only to swap.
 
+mod claims;
+mod feed;
+mod free_passage;
 mod identity;
+mod judging;
 mod lists;
 mod look_up;
 mod operators;
+mod orders;
+mod overrides;
+mod passages;
+mod repeats;
 mod scan;
 mod status;
 mod tries;
+mod undo;
 mod uploads;
+mod walk_ins;
+mod writing;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +27,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::{Heard, TrustedClock};
 use crate::ids::GateId;
-use crate::journal::{self, FolderLock, Journal, JournalError, OpenError, Salvage, SyncLog};
+use crate::journal::{
+    self, FolderLock, HeldOpen, Journal, JournalError, OpenError, Salvage, SyncLog, Unfinished,
+};
 use crate::key_manifest::{KeyManifest, KeyRing, Offer};
 use crate::outbox::Pace;
 use crate::platform::Platform;
@@ -24,13 +37,29 @@ use crate::signed::Signed;
 use crate::time::EpochMillis;
 use crate::whitelist::HeldList;
 
+pub use claims::Asker;
+pub use feed::Conflict;
+pub use free_passage::{FreePassageError, ScheduleChange};
 pub use identity::{Candidate, Identity, IdentityError};
 pub use lists::{ListDownload, ListsError, Wanted};
 pub use look_up::{LookUpError, LookedUp, MAX_FOUND, MIN_LOOK_UP, TicketFound};
 pub use operators::{HandOver, OperatorError, SignedIn};
-pub use scan::{Explained, ScanOutcome, TicketShown};
+pub use orders::OrderTicket;
+pub use overrides::{Overridden, OverrideAsked};
+pub use passages::PassageNoted;
+pub use scan::{Explained, Say, ScanOutcome, TicketShown};
 pub use status::{ClockStatus, ListStatus, LiveStatus, Status};
+pub use undo::Undone;
 pub use uploads::{Upload, Uploaded};
+pub use walk_ins::{WalkInError, WalkedIn};
+
+/// Longest reason that people give for an act, in characters: a sentence or two.
+const MAX_WORDS: usize = 500;
+
+/// People's words as records hold them.
+fn words(text: &str) -> String {
+    text.trim().chars().take(MAX_WORDS).collect()
+}
 
 /// Why a device cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +89,7 @@ pub struct Device {
     door: Mutex<Door>,
     outgoing: Mutex<Outgoing>,
     reachable: AtomicBool,
+    asker: Mutex<Option<Arc<dyn Asker>>>,
     pin_turn: operators::PinTurn,
     salvage: Option<Salvage>,
     lock: Option<FolderLock>,
@@ -71,7 +101,13 @@ struct Door {
     clock: TrustedClock,
     keys: Arc<KeyRing>,
     lists: Vec<HeldList>,
-    last: Option<scan::LastReading>,
+    recent: repeats::Recent,
+    refused: Option<scan::Refused>,
+    /// Check-ins that a crash left half done.
+    unfinished: Vec<Unfinished>,
+    /// What holds the gate open for everybody.
+    held_open: Vec<HeldOpen>,
+    round_trips: claims::RoundTrips,
     desk: operators::Desk,
     repeats: u64,
     unlogged: u64,
@@ -83,6 +119,8 @@ struct Outgoing {
     key_manifest: KeyManifest,
     pace: Pace,
     stuck_tried_ms: Option<i64>,
+    /// Own admissions that the server has as losers.
+    conflicts: u64,
     last_trouble: Option<String>,
 }
 
@@ -144,6 +182,15 @@ impl Device {
         if let Some(at) = journal.newest_record_at().map_err(OpenError::from)? {
             clock.raise_floor(at);
         }
+        let now = clock.look(platform.moment());
+        let unfinished = journal
+            .unfinished(now.at.plus(-passages::RESUME_MS))
+            .map_err(OpenError::from)?;
+        let held_open = journal.held_open().map_err(OpenError::from)?;
+        let conflicts = sync_log
+            .conflicts(&identity.device_id)
+            .map_err(OpenError::from)?
+            .len() as u64;
         let desk = operators::Desk::load(&sync_log).map_err(OpenError::from)?;
         Ok(Self {
             folder: folder.to_owned(),
@@ -155,7 +202,11 @@ impl Device {
                 clock,
                 keys,
                 lists,
-                last: None,
+                recent: repeats::Recent::default(),
+                refused: None,
+                unfinished,
+                held_open,
+                round_trips: claims::RoundTrips::default(),
                 desk,
                 repeats: 0,
                 unlogged: 0,
@@ -165,9 +216,11 @@ impl Device {
                 key_manifest,
                 pace: Pace::default(),
                 stuck_tried_ms: None,
+                conflicts,
                 last_trouble: None,
             }),
             reachable: AtomicBool::new(false),
+            asker: Mutex::new(None),
             pin_turn: operators::PinTurn::default(),
             salvage: None,
             lock: None,

@@ -187,7 +187,8 @@ impl Device {
         let mut door = self.door();
         door.desk.practice = practice;
         // What was read before was of the other kind.
-        door.last = None;
+        door.recent.forget_all();
+        door.refused = None;
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::{Device, SignedIn};
 use crate::clock::{Now, Trust};
 use crate::ids::{DeviceId, GateId, VenueId};
 use crate::journal::JournalError;
+use crate::record::FreePassageCause;
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 /// How a device is.
@@ -51,6 +52,12 @@ pub struct LiveStatus {
     pub repeats: u64,
     /// Readings whose record could not be written, since start.
     pub unlogged: u64,
+    /// Own admissions that the server has as losers of a conflict; `Device::conflicts` names them.
+    #[serde(default)]
+    pub conflicts: u64,
+    /// What holds the gate open for everybody, if anything does.
+    #[serde(default)]
+    pub free_passage: Option<FreePassageCause>,
     /// What kept the last upload from going up, if anything did.
     pub upload_trouble: Option<String>,
 }
@@ -102,7 +109,10 @@ impl Device {
 
     /// How the device is now, as far as that can be said at once.
     pub fn live_status(&self) -> LiveStatus {
-        let upload_trouble = self.outgoing().last_trouble.clone();
+        let (upload_trouble, conflicts) = {
+            let outgoing = self.outgoing();
+            (outgoing.last_trouble.clone(), outgoing.conflicts)
+        };
         let moment = self.platform.moment();
         let mut door = self.door();
         let now = door.clock.look(moment);
@@ -131,6 +141,8 @@ impl Device {
             lists,
             repeats: door.repeats,
             unlogged: door.unlogged,
+            conflicts,
+            free_passage: door.held_open.first().map(|held| held.cause),
             upload_trouble,
         }
     }

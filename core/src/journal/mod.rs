@@ -5,6 +5,9 @@
 //! [`SyncLog`] is the sync loop's, whose marks do not, since a mark that is lost only makes a
 //! record go up again. A lock between them keeps either from waiting for SQLite's busy timer.
 
+mod effects;
+mod feed;
+mod movements;
 mod open;
 mod salvage;
 mod sync_log;
@@ -15,11 +18,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use crate::admissions::{Movement, Way};
-use crate::ids::{Checkpoint, DeviceId, GateId, LogId, RecordId, TicketNumber};
-use crate::record::Record;
+use crate::admissions::Movement;
+use crate::ids::{Checkpoint, DeviceId, LogId, RecordId, TicketNumber};
+use crate::record::{FreePassageCause, Record};
 use crate::time::{EpochMillis, ServiceDay};
 
+use effects::{CarriedOut, carry_out};
+
+pub use feed::KnownConflict;
 pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
 pub use salvage::{Exported, Salvage, export_readable};
 pub use sync_log::{Counts, SyncLog, SyncStatus, Unsent};
@@ -68,17 +74,45 @@ pub struct Journal {
     moved: HashSet<TicketNumber>,
 }
 
-/// Whom an admission or exit moved, beside its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// The ticket's day.
-    pub service_day: ServiceDay,
+/// Which movements of a ticket are asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct MovementsOf<'a> {
     /// The ticket.
-    pub ticket_number: TicketNumber,
-    /// Entry or exit.
-    pub way: Way,
+    pub ticket: TicketNumber,
+    /// The checkpoint.
+    pub checkpoint: &'a Checkpoint,
+    /// The days: its own, or all that are held for a ticket that no list has.
+    pub days: &'a [&'a ServiceDay],
+    /// Own admissions that name no day count if they lie in here (from, until).
+    pub undated: (EpochMillis, EpochMillis),
+    /// This device.
+    pub device: &'a DeviceId,
+}
+
+/// A check-in for which the gate is not known to have opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The check-in's record.
+    pub record_id: RecordId,
+    /// Its ticket.
+    pub ticket: TicketNumber,
+    /// Its checkpoint.
+    pub checkpoint: Checkpoint,
+    /// When.
+    pub at: EpochMillis,
     /// Persons.
     pub persons: u8,
+}
+
+/// What holds the gate open for everybody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldOpen {
+    /// The record of its beginning.
+    pub record_id: RecordId,
+    /// What opened it.
+    pub cause: FreePassageCause,
+    /// Passages counted so far; none before a sensor counted the first.
+    pub passages: Option<u64>,
 }
 
 impl Journal {
@@ -97,71 +131,113 @@ impl Journal {
         self.next_sequence
     }
 
-    /// Writes a record, and the admission or exit that it makes, in one transaction. They are on
-    /// disk when this returns. The record's log and sequence must be this journal's next.
-    pub fn append(&mut self, record: &Record, moved: Option<&Moved>) -> Result<(), JournalError> {
-        debug_assert_eq!(
-            (record.log_id, record.sequence),
-            (self.log.log_id, self.next_sequence)
-        );
-        let text = serde_json::to_string(record)?;
+    /// Writes a record and what it does, in one transaction. They are on disk when this returns.
+    /// The record's log and sequence must be this journal's next.
+    pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        self.append_all(std::slice::from_ref(record))
+    }
+
+    /// Writes records and what they do, all or none of them.
+    pub fn append_all(&mut self, records: &[Record]) -> Result<(), JournalError> {
         let _turn = self.turn.take();
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        insert_record(
-            &transaction,
-            self.log.row,
-            record,
-            SyncStatus::Unsent,
-            &text,
-        )?;
-        if let Some(moved) = moved {
-            insert_moved(&transaction, self.log.row, record, moved)?;
+        let mut moved = Vec::new();
+        for (record, sequence) in records.iter().zip(self.next_sequence..) {
+            debug_assert_eq!(
+                (record.log_id, record.sequence),
+                (self.log.log_id, sequence)
+            );
+            let text = serde_json::to_string(record)?;
+            insert_record(
+                &transaction,
+                self.log.row,
+                record,
+                SyncStatus::Unsent,
+                &text,
+            )?;
+            moved.extend(carry_out(&transaction, self.log.row, record)?);
         }
         transaction.commit()?;
-        self.moved.extend(moved.map(|moved| moved.ticket_number));
-        self.next_sequence += 1;
+        self.moved.extend(moved);
+        self.next_sequence += records.len() as u64;
         Ok(())
     }
 
-    /// What a ticket did at a checkpoint on its day, by this journal.
-    pub fn movements(
-        &self,
-        day: &ServiceDay,
-        ticket: TicketNumber,
-        checkpoint: &Checkpoint,
-        device: &DeviceId,
-    ) -> Result<Vec<Movement>, JournalError> {
-        if !self.moved.contains(&ticket) {
+    /// The feed brought movements of these tickets.
+    pub fn has_moved(&mut self, tickets: impl IntoIterator<Item = TicketNumber>) {
+        self.moved.extend(tickets);
+    }
+
+    /// What a ticket did at a checkpoint, by this journal and by the feed, what was taken back left
+    /// out. A record that both know comes twice.
+    pub fn movements(&self, asked: &MovementsOf<'_>) -> Result<Vec<Movement>, JournalError> {
+        if !self.moved.contains(&asked.ticket) {
             return Ok(Vec::new());
         }
-        let mut statement = self.connection.prepare_cached(
-            "SELECT a.record_id, a.gate_id, a.is_exit, a.persons, a.at, a.anchored, a.sequence,
-                    log.log_id
-               FROM admission a JOIN log USING (log)
-              WHERE service_day = ?1 AND ticket_number = ?2 AND checkpoint = ?3",
-        )?;
-        let mut rows =
-            statement.query(params![day.as_str(), ticket.as_i64(), checkpoint.as_str()])?;
-        let mut movements = Vec::new();
+        movements::of(&self.connection, asked)
+    }
+
+    /// A record of this journal.
+    pub fn record(&self, id: RecordId) -> Result<Option<Record>, JournalError> {
+        Ok(effects::record_of(&self.connection, id)?)
+    }
+
+    /// Whether a record counts no longer.
+    pub fn is_taken_back(&self, id: RecordId) -> Result<bool, JournalError> {
+        Ok(self
+            .connection
+            .prepare_cached("SELECT 1 FROM taken_back WHERE record_id = ?1")?
+            .exists([id.0.as_bytes()])?)
+    }
+
+    /// Whether a passage that did not happen has freed an admission of the ticket before.
+    pub fn was_freed(&self, ticket: TicketNumber) -> Result<bool, JournalError> {
+        Ok(self
+            .connection
+            .prepare_cached("SELECT 1 FROM taken_back WHERE ticket_number = ?1 AND by_passage = 1")?
+            .exists([ticket.as_i64()])?)
+    }
+
+    /// Whether a sensor saw somebody pass on an admission.
+    pub fn has_passed(&self, admission: RecordId) -> Result<bool, JournalError> {
+        movements::has_passed(&self.connection, admission)
+    }
+
+    /// Notes that the open command for an admission has returned. Waits for the disk: a lost mark
+    /// would let the ticket open the gate once more after a power cut.
+    pub fn released(&mut self, admission: RecordId) -> Result<(), JournalError> {
+        let _turn = self.turn.take();
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        effects::mark(&transaction, admission, CarriedOut::Released)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Check-ins since a time for which the gate is not known to have opened.
+    pub fn unfinished(&self, since: EpochMillis) -> Result<Vec<Unfinished>, JournalError> {
+        movements::unfinished(&self.connection, since)
+    }
+
+    /// What holds the gate open for everybody.
+    pub fn held_open(&self) -> Result<Vec<HeldOpen>, JournalError> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT record_id, cause, passages FROM free_passage ORDER BY record_id")?;
+        let mut rows = statement.query([])?;
+        let mut held = Vec::new();
         while let Some(row) = rows.next()? {
-            movements.push(Movement {
+            let cause: String = row.get(1)?;
+            held.push(HeldOpen {
                 record_id: RecordId(uuid(row.get(0)?)),
-                gate_id: GateId::new(row.get::<_, String>(1)?)
-                    .map_err(|_| JournalError::Foreign("gate"))?,
-                way: if row.get(2)? { Way::Exit } else { Way::Entry },
-                persons: row.get(3)?,
-                at: EpochMillis(row.get(4)?),
-                anchored: row.get(5)?,
-                claim_granted: false,
-                waived_already_used: false,
-                device_id: device.clone(),
-                sequence: row.get(6)?,
-                log_id: LogId(uuid(row.get(7)?)),
+                cause: effects::cause_of(&cause)
+                    .ok_or(JournalError::Foreign("cause of free passage"))?,
+                passages: row.get(2)?,
             });
         }
-        Ok(movements)
+        Ok(held)
     }
 
     /// The time of the newest record: time never runs below it.
@@ -183,7 +259,8 @@ impl Journal {
 
 /// The tickets that moved anybody, by a journal that was there before.
 fn moved_before(connection: &Connection) -> Result<HashSet<TicketNumber>, rusqlite::Error> {
-    let mut statement = connection.prepare("SELECT DISTINCT ticket_number FROM admission")?;
+    let mut statement = connection
+        .prepare("SELECT ticket_number FROM admission UNION SELECT ticket_number FROM feed")?;
     let numbers = statement.query_map([], |row| Ok(TicketNumber::from_i64(row.get(0)?)))?;
     numbers.filter_map(Result::transpose).collect()
 }
@@ -210,34 +287,6 @@ fn insert_record(
             record.id.0.as_bytes(),
             status.number(),
             text
-        ])?;
-    Ok(())
-}
-
-fn insert_moved(
-    connection: &Connection,
-    log: i64,
-    record: &Record,
-    moved: &Moved,
-) -> Result<(), rusqlite::Error> {
-    connection
-        .prepare_cached(
-            "INSERT INTO admission (service_day, ticket_number, checkpoint, record_id, gate_id,
-                                    is_exit, persons, at, anchored, log, sequence)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        )?
-        .execute(params![
-            moved.service_day.as_str(),
-            moved.ticket_number.as_i64(),
-            record.checkpoint.as_str(),
-            record.id.0.as_bytes(),
-            record.gate_id.as_str(),
-            moved.way == Way::Exit,
-            moved.persons,
-            record.at.0,
-            record.trust.is_anchored(),
-            log,
-            record.sequence,
         ])?;
     Ok(())
 }

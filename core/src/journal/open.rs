@@ -42,6 +42,19 @@ pub enum OpenError {
         /// Ours.
         known: i64,
     },
+    /// An older version wrote it, and looking brings nothing up to date.
+    #[error(
+        "{path} is of schema {found}, and this version reads {known}; \
+         start `stile-gate run` once, which brings it up to date"
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
     /// The file system.
     #[error("{path}: {source}")]
     Io {
@@ -122,6 +135,11 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
 
 /// Opens both views beside a running controller, to look: takes no lock and writes nothing.
 pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
+    let path = folder.join(JOURNAL_FILE);
+    let (found, known) = (schema_of(&path)?, known_schema());
+    if (1..known).contains(&found) {
+        return Err(OpenError::Older { path, found, known });
+    }
     let connection = open_file_to_look(folder)?;
     let moved = moved_before(&connection)?;
     // Nothing is ever written to it, so that it stands for no log at all.
@@ -186,22 +204,7 @@ fn connect(path: &Path, synchronous: &str) -> Result<Connection, OpenError> {
 
 /// Looks at the schema's version without writing a byte.
 fn refuse_newer(path: &Path) -> Result<(), OpenError> {
-    let known = schema::migrations::runner()
-        .get_migrations()
-        .iter()
-        .map(|one| one.version().into())
-        .max();
-    let known: i64 = known.unwrap_or(0);
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let found = connection
-        .query_row(
-            "SELECT max(version) FROM refinery_schema_history",
-            [],
-            |row| row.get::<_, Option<i64>>(0),
-        )
-        // An empty or damaged file has no such table; the one is new, the other is found below.
-        .unwrap_or(None)
-        .unwrap_or(0);
+    let (found, known) = (schema_of(path)?, known_schema());
     if found > known {
         return Err(OpenError::Newer {
             path: path.to_owned(),
@@ -210,6 +213,26 @@ fn refuse_newer(path: &Path) -> Result<(), OpenError> {
         });
     }
     Ok(())
+}
+
+fn known_schema() -> i64 {
+    let runner = schema::migrations::runner();
+    let versions = runner.get_migrations().iter();
+    versions
+        .map(|one| i64::from(one.version()))
+        .max()
+        .unwrap_or(0)
+}
+
+/// The schema of a file; 0 of an empty or damaged one, which has no such table.
+fn schema_of(path: &Path) -> Result<i64, OpenError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let found = connection.query_row(
+        "SELECT max(version) FROM refinery_schema_history",
+        [],
+        |row| row.get::<_, Option<i64>>(0),
+    );
+    Ok(found.unwrap_or(None).unwrap_or(0))
 }
 
 fn is_damaged(path: &Path) -> Result<bool, OpenError> {

@@ -1,6 +1,7 @@
 //! A damaged journal is kept aside, and every record that can still be read goes into the new
 //! one: with its place in its log and its status, so that nothing is sent under a new name, and
-//! with its admission, so that nobody enters twice.
+//! with what it did, so that nobody enters twice, what was undone stays undone, and free passage
+//! goes on.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +9,9 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::open::{OpenError, open_file_to_look};
 use super::sync_log::put_fact;
-use super::{JournalError, Moved, SyncStatus, insert_moved, insert_record};
-use crate::admissions::Way;
+use super::{JournalError, SyncStatus, carry_out, insert_record};
 use crate::ids::LogId;
-use crate::record::{Answer, Record, What};
-use crate::ticket::Direction;
+use crate::record::Record;
 
 /// What was saved of a damaged journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +43,11 @@ pub(super) fn salvage(aside: &Path, new: &mut Connection) -> Result<Salvage, Jou
             Ok::<_, JournalError>(())
         })?;
         keep_facts(&old, &transaction)?;
+        // Whether the gate had opened cannot be told any more: in doubt it does not open again.
+        transaction.execute(
+            "UPDATE admission SET carried_out = 1 WHERE carried_out = 0",
+            [],
+        )?;
     }
     transaction.commit()?;
     Ok(Salvage {
@@ -129,32 +133,7 @@ fn keep(new: &Connection, saved: &Saved) -> Result<(), JournalError> {
         _ => SyncStatus::Unsent,
     };
     insert_record(new, log, &record, status, &saved.text)?;
-    let scan = match &record.what {
-        What::Scan(scan) => scan,
-        What::Override(over) => &over.scan,
-        _ => return Ok(()),
-    };
-    if let (Answer::Admit, Some(ticket_number), Some(service_day)) =
-        (scan.verdict, scan.ticket_number, &scan.service_day)
-    {
-        let way = if scan.direction == Direction::In {
-            Way::Entry
-        } else {
-            Way::Exit
-        };
-        let service_day = service_day.clone();
-        insert_moved(
-            new,
-            log,
-            &record,
-            &Moved {
-                service_day,
-                ticket_number,
-                way,
-                persons: scan.persons,
-            },
-        )?;
-    }
+    carry_out(new, log, &record)?;
     Ok(())
 }
 

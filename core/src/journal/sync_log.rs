@@ -63,7 +63,7 @@ pub struct Counts {
 /// The sync loop's view of the journal.
 pub struct SyncLog {
     pub(super) connection: Connection,
-    turn: WriteTurn,
+    pub(super) turn: WriteTurn,
     /// No record before this position waits.
     unsent_from: i64,
 }

@@ -93,9 +93,10 @@ impl From<OpenError> for CommandError {
         match error {
             OpenError::Locked(_) => Self::Locked(message),
             OpenError::Newer { .. } => Self::Newer(message),
-            OpenError::Io { .. } | OpenError::Schema(_) | OpenError::Journal(_) => {
-                Self::Storage(message)
-            }
+            OpenError::Older { .. }
+            | OpenError::Io { .. }
+            | OpenError::Schema(_)
+            | OpenError::Journal(_) => Self::Storage(message),
         }
     }
 }

@@ -1,0 +1,64 @@
+//! What the other gates did: the admissions feed on its way in, and the conflicts that it tells of.
+
+use super::Device;
+use super::judging::Found;
+use super::scan::TicketShown;
+use crate::ids::TicketId;
+use crate::journal::{JournalError, KnownConflict};
+use crate::protocol::{FeedAnswer, FeedKind};
+
+/// A conflict that this device knows of: one of its own admissions did not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The admission: which ticket, where, when.
+    pub admission: KnownConflict,
+    /// The ticket's id, if a held list has it.
+    pub ticket_id: Option<TicketId>,
+    /// What the list shows of it.
+    pub ticket: Option<TicketShown>,
+}
+
+impl Device {
+    /// Where the next piece of the feed starts: pass it as `after`. None before the first.
+    pub fn feed_cursor(&self) -> Result<Option<String>, JournalError> {
+        self.outgoing().sync_log.feed_cursor()
+    }
+
+    /// Takes a piece of the feed. The same again changes nothing, own records that come back are
+    /// not counted twice, and an undo may come before what it takes back.
+    pub fn take_feed(&self, answer: &FeedAnswer) -> Result<(), JournalError> {
+        let device_id = &self.identity.device_id;
+        let mut outgoing = self.outgoing();
+        outgoing.sync_log.take_feed(answer)?;
+        outgoing.conflicts = outgoing.sync_log.conflicts(device_id)?.len() as u64;
+        drop(outgoing);
+        let mut door = self.door();
+        let moved = |item: &&crate::protocol::FeedItem| item.kind != FeedKind::Undo;
+        let items = answer.items.iter();
+        door.journal
+            .has_moved(items.clone().filter(moved).map(|item| item.ticket_number));
+        for item in items.filter(|item| item.kind == FeedKind::Undo) {
+            door.recent.forget(item.ticket_number);
+            door.unfinished
+                .retain(|one| Some(one.record_id) != item.refers_to);
+        }
+        Ok(())
+    }
+
+    /// The conflicts that this device knows of, the newest first; undone ones are none any more.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, JournalError> {
+        let known = self
+            .outgoing()
+            .sync_log
+            .conflicts(&self.identity.device_id)?;
+        let named = |admission: KnownConflict| {
+            let found = self.found_by_number(admission.ticket_number);
+            Conflict {
+                admission,
+                ticket: found.as_ref().map(Found::shown),
+                ticket_id: found.map(|found| found.ticket.ticket_id),
+            }
+        };
+        Ok(known.into_iter().map(named).collect())
+    }
+}
