@@ -257,6 +257,19 @@ mod tests {
     }
 
     #[test]
+    fn the_example_that_is_packed_with_the_program_is_a_configuration() {
+        let example = include_str!("../../packaging/stile-gate.toml.example");
+        // Also with each line in that stands there to be taken in.
+        for text in [example.to_owned(), example.replace("\n# ", "\n")] {
+            let keys = text
+                .lines()
+                .filter(|line| line.contains('=') || line.starts_with('['));
+            let text: String = keys.map(|line| format!("{line}\n")).collect();
+            read(&text).unwrap().finish().unwrap();
+        }
+    }
+
+    #[test]
     fn without_a_file_there_are_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let config = Settings::load(folder.path(), None).unwrap().finish();

@@ -9,7 +9,9 @@ use clap::{Args, Parser, Subcommand};
 use stile_core::ids::GateId;
 use stile_core::reason::Language;
 use stile_core::time::EpochMillis;
-use stile_turnstile::commands::{self, CommandError, EnrolOptions, RunOptions, SetupOptions};
+use stile_turnstile::commands::{
+    self, CommandError, DoctorOptions, EnrolOptions, RunOptions, SetupOptions,
+};
 use stile_turnstile::config::{RelaySettings, Settings};
 use stile_turnstile::display::DisplaySpec;
 use stile_turnstile::relay::RelaySpec;
@@ -55,6 +57,15 @@ enum Command {
     /// Say how the gate is.
     Status {
         /// As one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look at storage, network, clock, scanners and relay, and say what to do.
+    Doctor {
+        /// Move the relay without asking, and wait for no code.
+        #[arg(long)]
+        yes: bool,
+        /// One JSON object per finding.
         #[arg(long)]
         json: bool,
     },
@@ -213,6 +224,9 @@ fn call(cli: Cli) -> Result<(), CommandError> {
             commands::run(&data, options)
         }
         Command::Status { json } => commands::status(&data, settings()?.gate.as_ref(), json),
+        Command::Doctor { yes, json } => {
+            commands::doctor(&data, settings()?, &DoctorOptions { yes, json })
+        }
         Command::Export { out } => commands::export(&data, out.as_deref()),
         Command::Explain { code, at, gate } => {
             let gate = gate.or(settings()?.gate);

@@ -1,6 +1,8 @@
 //! What `stile-gate` does, one module per command. Each prints for people, and fails with an
 //! error that says what to do and an exit code that programs can tell apart.
 
+mod ask;
+mod doctor;
 mod enrol;
 mod explain;
 mod export;
@@ -14,6 +16,7 @@ use serde::Serialize;
 use stile_core::device::{DeviceError, IdentityError};
 use stile_core::journal::{JournalError, OpenError};
 
+pub use doctor::{DoctorOptions, doctor};
 pub use enrol::{EnrolOptions, enrol};
 pub use explain::{explain, parse_time};
 pub use export::export;

@@ -118,12 +118,15 @@ impl Place {
     }
 }
 
+/// A program to test in place of the one that was built with the tests.
+const GATE: &str = "STILE_TEST_GATE";
 /// What runs a program of another processor, with its flags, where the machine itself does not.
 const RUNNER: &str = "STILE_TEST_RUNNER";
 
 /// A call of the program, by itself or by an emulator.
 pub fn program(data: &Path, arguments: &[&str]) -> Command {
-    let gate = env!("CARGO_BIN_EXE_stile-gate");
+    let gate = std::env::var(GATE);
+    let gate = gate.unwrap_or_else(|_| env!("CARGO_BIN_EXE_stile-gate").to_owned());
     let runner = std::env::var(RUNNER).unwrap_or_default();
     let mut words = runner.split_whitespace();
     let mut command = match words.next() {

@@ -9,6 +9,7 @@ mod admission;
 mod clock;
 mod commands;
 mod display;
+mod doctor;
 mod relay;
 mod setup;
 mod storage;

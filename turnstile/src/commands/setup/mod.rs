@@ -1,7 +1,6 @@
 //! `stile-gate setup`: from an empty board to a gate at work, by a few questions. May be run again:
 //! what is there is the default, and nothing is overwritten without a question.
 
-mod ask;
 mod configuration;
 mod devices;
 mod service;
@@ -15,12 +14,12 @@ use stile_core::ids::GateId;
 use stile_core::protocol::EnrolmentText;
 use stile_core::reason::Language;
 
+use super::ask::Ask;
 use super::{CommandError, EnrolOptions, enrol, machine};
 use crate::config::{DEFAULT_HOLD_MS, RelaySettings, Settings};
 use crate::relay::RelaySpec;
 use crate::scanner::{Input, ScannerSpec, queue};
 use crate::threads;
-use ask::Ask;
 use devices::Machine;
 
 /// Where a gate keeps its data unless it is told.

@@ -18,6 +18,11 @@ impl<R: BufRead, W: Write> Ask<R, W> {
         Self { input, out, yes }
     }
 
+    /// Whether nobody is asked.
+    pub(super) fn is_silent(&self) -> bool {
+        self.yes
+    }
+
     /// Tells something. Whoever does not listen misses only this.
     pub(super) fn say(&mut self, line: &str) {
         let _ = writeln!(self.out, "{line}");
