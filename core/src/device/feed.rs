@@ -27,11 +27,10 @@ impl Device {
     /// Takes a piece of the feed. The same again changes nothing, own records that come back are
     /// not counted twice, and an undo may come before what it takes back.
     pub fn take_feed(&self, answer: &FeedAnswer) -> Result<(), JournalError> {
-        let device_id = &self.identity.device_id;
         let mut outgoing = self.outgoing();
         outgoing.sync_log.take_feed(answer)?;
-        outgoing.conflicts = outgoing.sync_log.conflicts(device_id)?.len() as u64;
         drop(outgoing);
+        self.count_conflicts()?;
         let mut door = self.door();
         let moved = |item: &&crate::protocol::FeedItem| item.kind != FeedKind::Undo;
         let items = answer.items.iter();
@@ -42,6 +41,14 @@ impl Device {
             door.unfinished
                 .retain(|one| Some(one.record_id) != item.refers_to);
         }
+        Ok(())
+    }
+
+    /// Counts the conflicts anew, after the feed or an own act has changed them.
+    pub(super) fn count_conflicts(&self) -> Result<(), JournalError> {
+        let mut outgoing = self.outgoing();
+        let known = outgoing.sync_log.conflicts(&self.identity.device_id)?;
+        outgoing.conflicts = known.len() as u64;
         Ok(())
     }
 

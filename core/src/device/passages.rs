@@ -92,6 +92,11 @@ impl Device {
         if let Some(moves) = moves {
             door.recent.forget(moves.ticket_number);
         }
+        drop(door);
+        if freed {
+            // It is free, whatever becomes of a count that is only shown.
+            let _ = self.count_conflicts();
+        }
         Ok(PassageNoted {
             record_id: Some(record.id),
             frees: freed,

@@ -125,5 +125,7 @@ fn bytes<const N: usize>(base64: &str) -> Result<[u8; N]> {
     let bytes = BASE64.decode(base64.as_bytes())?;
     let length = bytes.len();
     let exact: Result<[u8; N], _> = bytes.try_into();
-    exact.ok().with_context(|| format!("{length} bytes instead of {N}"))
+    exact
+        .ok()
+        .with_context(|| format!("{length} bytes instead of {N}"))
 }

@@ -485,10 +485,7 @@ fn carried(outcome: &ScanOutcome, name: &str) -> Result<Value> {
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, came: &T) -> Result<()> {
-    ensure!(
-        expected == came,
-        "{what}: {came:?} instead of {expected:?}"
-    );
+    ensure!(expected == came, "{what}: {came:?} instead of {expected:?}");
     Ok(())
 }
 
