@@ -13,6 +13,7 @@ mod orders;
 mod overrides;
 mod parties;
 mod passages;
+mod properties;
 mod repeats;
 mod scene;
 mod undo;
