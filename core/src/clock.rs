@@ -94,6 +94,14 @@ pub struct TrustedClock {
     anchor: Option<Anchor>,
     disputed: Option<Anchor>,
     floor: EpochMillis,
+    /// The latest time that records were given while unanchored. Time does not run below it until
+    /// server or supervisor say more; their word is not held against it, since it came from a
+    /// wall clock.
+    #[serde(default)]
+    guess: EpochMillis,
+    /// What a supervisor set, for as long as this boot lasts.
+    #[serde(default)]
+    set: Option<Anchor>,
     /// The floor and the boot time at the first look after boot, so that an unanchored clock
     /// under the floor still runs.
     unanchored_since: Option<(EpochMillis, i64, BootId)>,
@@ -107,6 +115,8 @@ impl TrustedClock {
             anchor: None,
             disputed: None,
             floor,
+            guess: EpochMillis(0),
+            set: None,
             unanchored_since: None,
         }
     }
@@ -147,13 +157,21 @@ impl TrustedClock {
     }
 
     fn look_unanchored(&mut self, moment: Moment) -> Now {
+        if let Some(set) = self.set.filter(|set| set.boot_id == moment.boot_id) {
+            let age = moment.boot_ms.saturating_sub(set.boot_ms).max(0);
+            return Now {
+                at: set.at.plus(age).max(self.floor),
+                u_ms: 0,
+                trust: Trust::Unanchored,
+            };
+        }
         let since = match self.unanchored_since {
             Some(since) if since.2 == moment.boot_id => since,
-            _ => (self.floor, moment.boot_ms, moment.boot_id),
+            _ => (self.base(), moment.boot_ms, moment.boot_id),
         };
         self.unanchored_since = Some(since);
         let elapsed = moment.boot_ms.saturating_sub(since.1).max(0);
-        let running_floor = since.0.plus(elapsed).max(self.floor);
+        let running_floor = since.0.plus(elapsed).max(self.base());
         if moment.wall > running_floor.plus(WALL_OVER_FLOOR_MS) {
             return Now {
                 at: running_floor,
@@ -204,17 +222,12 @@ impl TrustedClock {
     /// Hears the issue time of a manifest whose signature is verified and that is newer than the
     /// one held. It raises the floor, and settles a dispute when it agrees with the server.
     pub fn hear_manifest(&mut self, issued_at: EpochMillis, moment: Moment) {
-        if let Some(heard) = self
-            .disputed
-            .filter(|heard| heard.boot_id == moment.boot_id)
+        if let (Some(server), Some(heard)) = (self.disputed_time(moment), self.disputed)
+            && server.since(issued_at).saturating_abs() <= DISPUTE_MS
         {
-            let elapsed = moment.boot_ms.saturating_sub(heard.boot_ms).max(0);
-            let server = heard.at.plus(elapsed);
-            if server.since(issued_at).saturating_abs() <= DISPUTE_MS {
-                // Two sources agree, and one of them is signed: the old word was the wrong one.
-                self.floor = self.floor.min(server);
-                self.take(heard);
-            }
+            // Two sources agree, and one of them is signed: the old word was the wrong one.
+            self.floor = self.floor.min(server);
+            self.take(heard);
         }
         self.raise_floor(issued_at);
     }
@@ -225,6 +238,55 @@ impl TrustedClock {
         if !now.trust.is_anchored() {
             self.raise_floor(issued_at.min(list_issued_at.plus(WALL_OVER_FLOOR_MS)));
         }
+    }
+
+    /// A supervisor says what time it is. A server's time that is disputed and agrees is taken
+    /// after all; else the clock runs on from the supervisor's word, whatever the wall clock says,
+    /// until the machine is started again or the server's time is taken.
+    pub fn set(&mut self, to: EpochMillis, moment: Moment) {
+        self.floor = to;
+        self.guess = to;
+        self.unanchored_since = None;
+        match self.disputed_time(moment) {
+            Some(server) if server.since(to).saturating_abs() <= DISPUTE_MS => {
+                self.floor = to.min(server);
+                if let Some(heard) = self.disputed {
+                    self.take(heard);
+                }
+            }
+            _ => {
+                self.anchor = None;
+                self.disputed = None;
+                self.set = Some(Anchor {
+                    at: to,
+                    boot_ms: moment.boot_ms,
+                    boot_id: moment.boot_id,
+                    half_round_trip_ms: 0,
+                });
+            }
+        }
+    }
+
+    /// What the server says now, while that is disputed.
+    pub fn disputed_time(&self, moment: Moment) -> Option<EpochMillis> {
+        let heard = self
+            .disputed
+            .filter(|heard| heard.boot_id == moment.boot_id)?;
+        let elapsed = moment.boot_ms.saturating_sub(heard.boot_ms).max(0);
+        Some(heard.at.plus(elapsed))
+    }
+
+    /// A record was given this time: no later one is given an earlier time.
+    pub fn recorded(&mut self, now: Now) {
+        if now.trust.is_anchored() {
+            self.raise_floor(now.at);
+        } else {
+            self.guess = self.guess.max(now.at);
+        }
+    }
+
+    fn base(&self) -> EpochMillis {
+        self.floor.max(self.guess)
     }
 
     /// Makes sure that time does not run below a time that is known to have passed.
@@ -248,6 +310,8 @@ impl TrustedClock {
         self.anchor = Some(heard);
         self.disputed = None;
         self.unanchored_since = None;
+        self.set = None;
+        self.guess = EpochMillis(0);
     }
 }
 

@@ -105,7 +105,7 @@ impl StatusFile {
 #[cfg(test)]
 mod tests {
     use stile_core::clock::{BootId, Trust};
-    use stile_core::device::ClockStatus;
+    use stile_core::device::{ClockStatus, KeyStatus};
 
     use super::*;
 
@@ -131,11 +131,13 @@ mod tests {
             live: LiveStatus {
                 practice: false,
                 signed_in: None,
+                keys: KeyStatus::default(),
                 online: false,
                 clock: ClockStatus {
                     now: EpochMillis(0),
                     u_ms: 0,
                     trust: Trust::Unanchored,
+                    disputed: None,
                     wall_off_ms: None,
                 },
                 lists: Vec::new(),

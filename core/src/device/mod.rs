@@ -14,6 +14,7 @@ mod overrides;
 mod passages;
 mod repeats;
 mod scan;
+mod set_clock;
 mod status;
 mod tries;
 mod undo;
@@ -48,7 +49,8 @@ pub use orders::OrderTicket;
 pub use overrides::{Overridden, OverrideAsked};
 pub use passages::PassageNoted;
 pub use scan::{Explained, Say, ScanOutcome, TicketShown};
-pub use status::{ClockStatus, ListStatus, LiveStatus, Status};
+pub use set_clock::ClockError;
+pub use status::{ClockStatus, KeyStatus, ListStatus, LiveStatus, Status};
 pub use undo::Undone;
 pub use uploads::{Upload, Uploaded};
 pub use walk_ins::{WalkInError, WalkedIn};
@@ -179,8 +181,8 @@ impl Device {
         for list in &lists {
             clock.raise_floor(list.manifest().issued_at);
         }
-        if let Some(at) = journal.newest_record_at().map_err(OpenError::from)? {
-            clock.raise_floor(at);
+        if let Some(now) = journal.newest_record_at().map_err(OpenError::from)? {
+            clock.recorded(now);
         }
         let now = clock.look(platform.moment());
         let unfinished = journal

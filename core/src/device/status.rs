@@ -48,6 +48,9 @@ pub struct LiveStatus {
     pub clock: ClockStatus,
     /// The lists that it holds, by day.
     pub lists: Vec<ListStatus>,
+    /// The keys that it trusts.
+    #[serde(default)]
+    pub keys: KeyStatus,
     /// Readings of the same ticket within three seconds, since start.
     pub repeats: u64,
     /// Readings whose record could not be written, since start.
@@ -71,8 +74,23 @@ pub struct ClockStatus {
     pub u_ms: i64,
     /// How far it can be trusted.
     pub trust: Trust,
+    /// What the server says, while that is disputed: the gate goes on with its own clock.
+    #[serde(default)]
+    pub disputed: Option<EpochMillis>,
     /// By how much the wall clock is off, in ms, when that is worth a warning.
     pub wall_off_ms: Option<i64>,
+}
+
+/// The key manifest that it holds. One past its time still verifies: age alone locks no gate,
+/// but somebody must look why no newer one came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyStatus {
+    /// Its version.
+    pub version: u64,
+    /// When a newer one must have come.
+    pub not_after: Option<EpochSeconds>,
+    /// Whether that time is past.
+    pub overdue: bool,
 }
 
 /// A list that it holds.
@@ -109,10 +127,13 @@ impl Device {
 
     /// How the device is now, as far as that can be said at once.
     pub fn live_status(&self) -> LiveStatus {
-        let (upload_trouble, conflicts) = {
-            let outgoing = self.outgoing();
-            (outgoing.last_trouble.clone(), outgoing.conflicts)
-        };
+        let outgoing = self.outgoing();
+        let (upload_trouble, conflicts) = (outgoing.last_trouble.clone(), outgoing.conflicts);
+        let (version, not_after) = (
+            outgoing.key_manifest.version,
+            outgoing.key_manifest.not_after,
+        );
+        drop(outgoing);
         let moment = self.platform.moment();
         let mut door = self.door();
         let now = door.clock.look(moment);
@@ -136,9 +157,15 @@ impl Device {
                 now: now.at,
                 u_ms: now.u_ms,
                 trust: now.trust,
+                disputed: door.clock.disputed_time(moment),
                 wall_off_ms: door.clock.warning(moment),
             },
             lists,
+            keys: KeyStatus {
+                version,
+                not_after: Some(not_after),
+                overdue: now.at >= not_after.millis(),
+            },
             repeats: door.repeats,
             unlogged: door.unlogged,
             conflicts,

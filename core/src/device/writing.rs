@@ -124,8 +124,9 @@ impl Device {
         decision_us: u32,
     ) -> ScanOutcome {
         let is_exit = prepared.gate.direction == Direction::Out;
-        if written.is_none() {
-            door.unlogged += 1;
+        match written {
+            Some(_) => door.clock.recorded(prepared.now),
+            None => door.unlogged += 1,
         }
         let verdict = match written {
             // An exit opens, durable or not; what cannot be logged is counted.
@@ -167,7 +168,10 @@ impl Device {
     ) -> Result<Record, JournalError> {
         let record = self.record(door, 0, self.new_id(now), gate, now, what);
         match door.journal.append(&record) {
-            Ok(()) => Ok(record),
+            Ok(()) => {
+                door.clock.recorded(now);
+                Ok(record)
+            }
             Err(error) => {
                 door.unlogged += 1;
                 Err(error)

@@ -16,10 +16,12 @@ mod tally;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::admissions::Movement;
+use crate::clock::Now;
 use crate::ids::{Checkpoint, DeviceId, LogId, RecordId, TicketNumber};
+use crate::protocol::RecordHead;
 use crate::record::{FreePassageCause, Record};
 use crate::time::{EpochMillis, ServiceDay};
 
@@ -240,20 +242,19 @@ impl Journal {
         Ok(held)
     }
 
-    /// The time of the newest record: time never runs below it.
-    pub fn newest_record_at(&self) -> Result<Option<EpochMillis>, JournalError> {
-        let at: Option<i64> = self
+    /// The time of the newest record, and how far it could be trusted.
+    pub fn newest_record_at(&self) -> Result<Option<Now>, JournalError> {
+        let text: Option<String> = self
             .connection
             .query_row(
-                "SELECT json_extract(record, '$.at') FROM sync_log ORDER BY position DESC LIMIT 1",
+                "SELECT record FROM sync_log ORDER BY position DESC LIMIT 1",
                 [],
                 |row| row.get(0),
             )
-            .or_else(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => Ok(None),
-                other => Err(other),
-            })?;
-        Ok(at.map(EpochMillis))
+            .optional()?;
+        let Some(text) = text else { return Ok(None) };
+        let RecordHead { at, trust, .. } = serde_json::from_str(&text)?;
+        Ok(Some(Now { at, u_ms: 0, trust }))
     }
 }
 

@@ -117,6 +117,29 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
             off / 1000
         )?;
     }
+    if let Some(server) = live.clock.disputed {
+        let server = words.date_and_clock(server);
+        writeln!(
+            out,
+            "warning: the server says {server}, which is not believed"
+        )?;
+    }
+    if live.keys.overdue {
+        writeln!(
+            out,
+            "warning: newer keys are due and have not come; the ones held go on"
+        )?;
+    }
+    if live.practice {
+        writeln!(
+            out,
+            "practice: nothing counts, and the gate opens to nobody"
+        )?;
+    }
+    if let Some(operator) = &live.signed_in {
+        let since = words.date_and_clock(operator.since);
+        writeln!(out, "signed in: {} since {since}", operator.operator_id)?;
+    }
     if live.lists.is_empty() {
         writeln!(out, "no list")?;
     }
