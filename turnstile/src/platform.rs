@@ -1,10 +1,12 @@
 //! Linux under a gate: its clocks, its random numbers, and what tells one machine from another.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::path::Path;
 use std::time::Instant;
 
 use data_encoding::HEXLOWER;
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 use stile_core::clock::{BootId, Moment};
@@ -72,6 +74,15 @@ impl Platform for Linux {
         u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
+    fn free_bytes(&self, folder: &Path) -> Option<u64> {
+        let disk = statvfs(folder).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    fn allocate(&self, file: &File, bytes: u64) -> io::Result<()> {
+        Ok(fallocate(file, FallocateFlags::empty(), 0, bytes)?)
+    }
+
     fn fingerprint(&self) -> String {
         self.fingerprint.clone()
     }
@@ -87,6 +98,20 @@ fn milliseconds(clock: ClockId) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn room_is_really_allocated_and_free_room_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let linux = Linux::new().unwrap();
+        assert!(linux.free_bytes(folder.path()).is_some());
+        assert_eq!(linux.free_bytes(&folder.path().join("nowhere")), None);
+        let path = folder.path().join("room");
+        linux
+            .allocate(&File::create(&path).unwrap(), 1 << 20)
+            .unwrap();
+        let held = std::os::unix::fs::MetadataExt::blocks(&fs::metadata(&path).unwrap()) * 512;
+        assert!(held >= 1 << 20, "{held} bytes are held");
+    }
 
     #[test]
     fn boot_time_runs_and_the_boot_id_stays() {

@@ -106,6 +106,7 @@ impl StatusFile {
 mod tests {
     use stile_core::clock::{BootId, Trust};
     use stile_core::device::{ClockStatus, KeyStatus};
+    use stile_core::journal::RoomStatus;
 
     use super::*;
 
@@ -132,6 +133,7 @@ mod tests {
                 practice: false,
                 signed_in: None,
                 keys: KeyStatus::default(),
+                room: RoomStatus::default(),
                 online: false,
                 clock: ClockStatus {
                     now: EpochMillis(0),

@@ -14,10 +14,6 @@ use crate::protocol::{ListEnd, ListHead, ListManifest, ListPage, Lists};
 use crate::time::{EpochMillis, ServiceDay};
 use crate::whitelist::{HeldList, ListBuilder, ListError, list_path};
 
-/// A list that is no longer wanted goes this long past its `not_after`, in ms (12 h).
-const KEEP_PAST_NOT_AFTER_MS: i64 = 12 * 3_600_000;
-/// Personal data is gone this long after the day, at the latest, in ms (72 h).
-const KEEP_PAST_DAY_MS: i64 = 72 * 3_600_000;
 /// Longest line of a list, in bytes: a page of rows at their longest, with room.
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -133,8 +129,8 @@ impl Door {
 }
 
 impl Device {
-    /// Reads the answer of `GET /v1/gate/lists`: takes newer keys, drops lists whose time is
-    /// over, and says which days to fetch.
+    /// Reads the answer of `GET /v1/gate/lists`: takes newer keys and says which days to
+    /// fetch. What it names stays; other lists go when their time is over.
     pub fn lists_answered(&self, body: &[u8]) -> Result<Wanted, ListsError> {
         let answer: Lists = serde_json::from_slice(body)?;
         self.offer_key_manifest(&answer.key_manifest)?;
@@ -153,7 +149,7 @@ impl Device {
                 Err(refused) => wanted.refused.push(refused),
             }
         }
-        self.drop_old_lists(&named)?;
+        self.take_named(named)?;
         Ok(wanted)
     }
 
@@ -187,29 +183,22 @@ impl Device {
         Ok(wanted)
     }
 
-    /// Drops the lists of days that are over, and with each what the feed told of its day.
-    fn drop_old_lists(&self, named: &HashSet<ServiceDay>) -> Result<(), JournalError> {
-        let moment = self.platform.moment();
+    /// Keeps what the server named, and drops what the feed told of other days. Days whose list is
+    /// still to come keep theirs: the feed does not tell it twice.
+    fn take_named(&self, named: HashSet<ServiceDay>) -> Result<(), JournalError> {
         let mut door = self.door();
-        let now = door.clock.look(moment);
+        door.named = named;
+        let now = door.clock.look(self.platform.moment());
         // Without trusted time nothing can be said to be over.
         if !now.trust.is_anchored() {
             return Ok(());
         }
-        let is_over = |list: &HeldList| {
-            let day = list.day();
-            let unwanted = !named.contains(&day.service_day)
-                && now.at > day.not_after.millis().plus(KEEP_PAST_NOT_AFTER_MS);
-            unwanted || now.at > day.day_until.millis().plus(KEEP_PAST_DAY_MS)
-        };
-        for list in door.lists.extract_if(.., |list| is_over(list)) {
-            // A file that stays behind is dropped at the next start or try.
-            let _ = fs::remove_file(list_path(&self.folder, &list.day().service_day));
-        }
-        // Days whose list is still to come keep theirs: the feed does not tell it twice.
+        let gone = self.drop_outdated(&mut door, now);
         let held = door.lists.iter().map(|list| list.day().service_day.clone());
-        let kept: Vec<_> = held.chain(named.iter().cloned()).collect();
+        let kept: Vec<_> = held.chain(door.named.iter().cloned()).collect();
         drop(door);
+        // Closing them takes a while, and no scan must wait for it.
+        drop(gone);
         self.outgoing().sync_log.drop_feed_except(&kept)
     }
 

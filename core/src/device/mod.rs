@@ -12,16 +12,19 @@ mod operators;
 mod orders;
 mod overrides;
 mod passages;
+mod refusals;
 mod repeats;
 mod scan;
 mod set_clock;
 mod status;
 mod tries;
 mod undo;
+mod upkeep;
 mod uploads;
 mod walk_ins;
 mod writing;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,13 +32,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::clock::{Heard, TrustedClock};
 use crate::ids::GateId;
 use crate::journal::{
-    self, FolderLock, HeldOpen, Journal, JournalError, OpenError, Salvage, SyncLog, Unfinished,
+    self, FolderLock, HeldOpen, Journal, JournalError, OpenError, Room, Salvage, SyncLog,
+    Unfinished,
 };
 use crate::key_manifest::{KeyManifest, KeyRing, Offer};
 use crate::outbox::Pace;
 use crate::platform::Platform;
 use crate::signed::Signed;
-use crate::time::EpochMillis;
+use crate::time::{EpochMillis, ServiceDay};
 use crate::whitelist::HeldList;
 
 pub use claims::Asker;
@@ -111,6 +115,9 @@ struct Door {
     held_open: Vec<HeldOpen>,
     round_trips: claims::RoundTrips,
     desk: operators::Desk,
+    refusals: refusals::RefusalMeter,
+    /// The days that the server named in its last answer.
+    named: HashSet<ServiceDay>,
     repeats: u64,
     unlogged: u64,
 }
@@ -123,6 +130,7 @@ struct Outgoing {
     stuck_tried_ms: Option<i64>,
     /// Own admissions that the server has as losers.
     conflicts: u64,
+    tidied_ms: Option<i64>,
     last_trouble: Option<String>,
 }
 
@@ -146,6 +154,11 @@ impl Device {
         lists::drop_unusable(folder, &device.door().lists);
         device.salvage = opened.salvage;
         device.lock = Some(opened.lock);
+        let room = Room::hold(folder, Arc::clone(&device.platform));
+        device.door().journal.hold_room(room);
+        // What is over goes at once, also where no server says so. What a full disk forbids now
+        // is tried again every second.
+        let _ = device.maintain();
         Ok(device)
     }
 
@@ -210,6 +223,8 @@ impl Device {
                 held_open,
                 round_trips: claims::RoundTrips::default(),
                 desk,
+                refusals: refusals::RefusalMeter::default(),
+                named: HashSet::new(),
                 repeats: 0,
                 unlogged: 0,
             }),
@@ -219,6 +234,7 @@ impl Device {
                 pace: Pace::default(),
                 stuck_tried_ms: None,
                 conflicts,
+                tidied_ms: None,
                 last_trouble: None,
             }),
             reachable: AtomicBool::new(false),

@@ -2,6 +2,7 @@
 
 use super::Device;
 use super::judging::{Asking, Input};
+use super::refusals::Written;
 use super::scan::{Say, ScanOutcome};
 use crate::ids::{LastFour, OrderNumber, TicketId};
 use crate::record::{ClaimOutcome, What};
@@ -112,7 +113,10 @@ impl Device {
                 id,
                 decision_us,
             } = one;
-            let written = written.as_ref().ok().map(|()| id);
+            let written = match written {
+                Ok(()) => Written::Recorded(id),
+                Err(_) => Written::Not,
+            };
             let outcome = self.outcome(door, &prepared, &decided, written, decision_us);
             door.recent
                 .remember(&prepared, decided.genuine, &outcome, moment);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Device, SignedIn};
 use crate::clock::{Now, Trust};
 use crate::ids::{DeviceId, GateId, VenueId};
-use crate::journal::JournalError;
+use crate::journal::{JournalError, RoomStatus};
 use crate::record::FreePassageCause;
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
 
@@ -51,6 +51,9 @@ pub struct LiveStatus {
     /// The keys that it trusts.
     #[serde(default)]
     pub keys: KeyStatus,
+    /// Its room on disk.
+    #[serde(default)]
+    pub room: RoomStatus,
     /// Readings of the same ticket within three seconds, since start.
     pub repeats: u64,
     /// Readings whose record could not be written, since start.
@@ -166,6 +169,7 @@ impl Device {
                 not_after: Some(not_after),
                 overdue: now.at >= not_after.millis(),
             },
+            room: door.journal.room(),
             repeats: door.repeats,
             unlogged: door.unlogged,
             conflicts,

@@ -92,6 +92,7 @@ impl Device {
     ) -> Result<Uploaded, JournalError> {
         let ids: Vec<_> = upload.sent.iter().map(|(id, _)| *id).collect();
         let meaning = read_answer(&ids, answer);
+        let at = self.time().at;
         let mut outgoing = self.outgoing();
         let uploaded = match meaning {
             Meaning::Marks(marks) => {
@@ -101,13 +102,15 @@ impl Device {
                     .into_iter()
                     .filter_map(|(id, status)| Some((*positions.get(&id)?, status)))
                     .collect();
-                outgoing.sync_log.mark(&marks)?;
+                outgoing.sync_log.mark(&marks, at)?;
                 outgoing.pace.succeeded();
                 Uploaded::Delivered(marks.len())
             }
             Meaning::Refused(why) => {
                 if let [(_, position)] = upload.sent.as_slice() {
-                    outgoing.sync_log.mark(&[(*position, SyncStatus::Stuck)])?;
+                    outgoing
+                        .sync_log
+                        .mark(&[(*position, SyncStatus::Stuck)], at)?;
                     outgoing.stuck_tried_ms = Some(self.platform.moment().boot_ms);
                 }
                 outgoing.pace.refused(upload.sent.len());
@@ -131,10 +134,5 @@ impl Device {
             Uploaded::Refused(what) | Uploaded::Failed(what) => Some(what.clone()),
         };
         Ok(uploaded)
-    }
-
-    /// Folds the journal's grown log back into its file; the sync loop calls it when idle.
-    pub fn maintain(&self) -> Result<(), JournalError> {
-        self.outgoing().sync_log.maintain()
     }
 }

@@ -5,6 +5,7 @@ use sha2::Sha256;
 
 use super::claims::Decided;
 use super::judging::{Found, Prepared};
+use super::refusals::Written;
 use super::scan::ScanOutcome;
 use super::{Device, Door};
 use crate::clock::Now;
@@ -110,7 +111,7 @@ impl Device {
         record: &Record,
         decision_us: u32,
     ) -> ScanOutcome {
-        let written = door.journal.append(record).ok().map(|()| record.id);
+        let written = self.append_or_count(door, record, prepared.now);
         self.outcome(door, prepared, decided, written, decision_us)
     }
 
@@ -120,17 +121,18 @@ impl Device {
         door: &mut Door,
         prepared: &Prepared,
         decided: &Decided,
-        written: Option<RecordId>,
+        written: Written,
         decision_us: u32,
     ) -> ScanOutcome {
         let is_exit = prepared.gate.direction == Direction::Out;
         match written {
-            Some(_) => door.clock.recorded(prepared.now),
-            None => door.unlogged += 1,
+            Written::Recorded(_) => door.clock.recorded(prepared.now),
+            Written::Counted => {}
+            Written::Not => door.unlogged += 1,
         }
         let verdict = match written {
             // An exit opens, durable or not; what cannot be logged is counted.
-            None if !is_exit => Verdict::Refuse(Reason::StoreUnavailable.into()),
+            Written::Not if !is_exit => Verdict::Refuse(Reason::StoreUnavailable.into()),
             _ => decided.verdict.clone(),
         };
         let persons = match &verdict {
@@ -145,7 +147,10 @@ impl Device {
             repeat: false,
             resumed: false,
             free_passage: false,
-            record_id: written,
+            record_id: match written {
+                Written::Recorded(id) => Some(id),
+                Written::Counted | Written::Not => None,
+            },
             format: prepared.format(),
             ticket: prepared
                 .found()

@@ -118,6 +118,12 @@ impl SyncLog {
         Ok(())
     }
 
+    /// Drops the feed of a day.
+    pub fn drop_feed_of(&mut self, day: &ServiceDay) -> Result<(), JournalError> {
+        while self.drop_some(day.as_str())? == DROP_CHUNK {}
+        Ok(())
+    }
+
     fn fed_days(&self) -> Result<Vec<String>, JournalError> {
         // From day to day by the key, instead of over every row.
         let mut statement = self

@@ -9,6 +9,8 @@ mod effects;
 mod feed;
 mod movements;
 mod open;
+mod retention;
+mod room;
 mod salvage;
 mod sync_log;
 mod tally;
@@ -16,7 +18,7 @@ mod tally;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 
 use crate::admissions::Movement;
 use crate::clock::Now;
@@ -29,6 +31,7 @@ use effects::{CarriedOut, carry_out};
 
 pub use feed::KnownConflict;
 pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
+pub use room::{LOW_BYTES, RESERVE_BYTES, Room, RoomStatus, RoomWarning};
 pub use salvage::{Exported, Salvage, export_readable};
 pub use sync_log::{Counts, SyncLog, SyncStatus, Unsent};
 pub use tally::Tally;
@@ -45,6 +48,19 @@ pub enum JournalError {
     /// A row that this version did not write.
     #[error("the journal holds a {0} that cannot be read")]
     Foreign(&'static str),
+    /// A refusal, while the room that is left belongs to admissions.
+    #[error("the disk is nearly full; what is left is kept for admissions")]
+    NoRoom,
+}
+
+impl JournalError {
+    /// Whether the disk is full, or looks like it.
+    fn is_full(&self) -> bool {
+        let Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) = self else {
+            return false;
+        };
+        matches!(error.code, ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+    }
 }
 
 /// Keeps the two views' write transactions apart.
@@ -72,6 +88,7 @@ pub struct Journal {
     turn: WriteTurn,
     log: OwnLog,
     next_sequence: u64,
+    room: Option<Room>,
     /// Tickets that moved anybody: most of those that are read have not, and need no look-up.
     moved: HashSet<TicketNumber>,
 }
@@ -139,8 +156,47 @@ impl Journal {
         self.append_all(std::slice::from_ref(record))
     }
 
-    /// Writes records and what they do, all or none of them.
+    /// Writes records and what they do, all or none of them. On a full disk the room for
+    /// admissions is given back first; refusals leave it alone.
     pub fn append_all(&mut self, records: &[Record]) -> Result<(), JournalError> {
+        let may_take_room = !records.iter().all(room::is_refusal);
+        match &self.room {
+            Some(room) if !room.is_held() && !may_take_room => return Err(JournalError::NoRoom),
+            _ => {}
+        }
+        match (self.write_all(records), &mut self.room) {
+            (Err(error), Some(_)) if error.is_full() && !may_take_room => Err(JournalError::NoRoom),
+            (Err(error), Some(room)) if error.is_full() => {
+                if room.release() {
+                    self.write_all(records)
+                } else {
+                    Err(error)
+                }
+            }
+            (written, _) => written,
+        }
+    }
+
+    /// Holds room for an hour of admissions on the disk from now on.
+    pub fn hold_room(&mut self, room: Room) {
+        self.room = Some(room);
+    }
+
+    /// Holds the room again if it was given back and there is enough; says how much there is.
+    pub fn regain_room(&mut self) -> RoomStatus {
+        let Some(room) = &mut self.room else {
+            return RoomStatus::default();
+        };
+        room.regain();
+        room.status()
+    }
+
+    /// How much room there is.
+    pub fn room(&self) -> RoomStatus {
+        self.room.as_ref().map(Room::status).unwrap_or_default()
+    }
+
+    fn write_all(&mut self, records: &[Record]) -> Result<(), JournalError> {
         let _turn = self.turn.take();
         let transaction = self
             .connection

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{JournalError, WriteTurn, uuid};
 use crate::ids::RecordId;
+use crate::time::EpochMillis;
 
 /// The WAL is folded back into the file when it has grown past this, in bytes: 1,000 pages,
 /// SQLite's own measure, but by the sync loop and not by a scan.
@@ -24,6 +25,11 @@ pub enum SyncStatus {
 }
 
 impl SyncStatus {
+    /// Whether the server has it.
+    fn is_delivered(self) -> bool {
+        matches!(self, SyncStatus::Synced | SyncStatus::Quarantined)
+    }
+
     pub(super) fn number(self) -> i64 {
         match self {
             SyncStatus::Unsent => 0,
@@ -132,16 +138,27 @@ impl SyncLog {
         Ok(count)
     }
 
-    /// Notes what became of records. Not waited for: a lost mark only sends a record again.
-    pub fn mark(&mut self, marks: &[(i64, SyncStatus)]) -> Result<(), JournalError> {
+    /// Notes what became of records, and when. Not waited for: a lost mark only sends a record
+    /// again.
+    pub fn mark(
+        &mut self,
+        marks: &[(i64, SyncStatus)],
+        at: EpochMillis,
+    ) -> Result<(), JournalError> {
         let _turn = self.turn.take();
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (position, status) in marks {
             transaction
-                .prepare_cached("UPDATE sync_log SET sync_status = ?2 WHERE position = ?1")?
-                .execute(params![position, status.number()])?;
+                .prepare_cached(
+                    "UPDATE sync_log SET sync_status = ?2, synced_at = ?3 WHERE position = ?1",
+                )?
+                .execute(params![
+                    position,
+                    status.number(),
+                    status.is_delivered().then_some(at.0)
+                ])?;
         }
         let first: Option<i64> = transaction
             .prepare_cached(

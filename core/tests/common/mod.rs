@@ -5,9 +5,11 @@
 
 pub mod at_gate;
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -46,6 +48,9 @@ pub struct TestPlatform {
     pub boot: AtomicU64,
     pub micros: AtomicU64,
     pub machine: Mutex<String>,
+    pub free_bytes: Mutex<Option<u64>>,
+    /// Whether room on disk is really taken; else it only looks so, and tests are quick.
+    pub real_disk: AtomicBool,
     random: AtomicU64,
 }
 
@@ -57,6 +62,8 @@ impl TestPlatform {
             boot: AtomicU64::new(1),
             micros: AtomicU64::new(0),
             machine: Mutex::new("a machine".into()),
+            free_bytes: Mutex::new(None),
+            real_disk: AtomicBool::new(false),
             random: AtomicU64::new(1),
         }
     }
@@ -88,6 +95,19 @@ impl Platform for TestPlatform {
 
     fn micros(&self) -> u64 {
         self.micros.fetch_add(7, Ordering::SeqCst)
+    }
+
+    fn free_bytes(&self, _folder: &Path) -> Option<u64> {
+        *self.free_bytes.lock().unwrap()
+    }
+
+    fn allocate(&self, file: &File, bytes: u64) -> std::io::Result<()> {
+        if !self.real_disk.load(Ordering::SeqCst) {
+            return file.set_len(bytes);
+        }
+        let piece = [0; 65_536];
+        (0..bytes.div_ceil(65_536)).try_for_each(|_| (&*file).write_all(&piece))?;
+        file.set_len(bytes)
     }
 
     fn fingerprint(&self) -> String {
