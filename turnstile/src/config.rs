@@ -1,21 +1,12 @@
-//! What a controller is told: a TOML file, and flags over it. A key that is not known is an error
-//! that names its line, since a misspelt one would silently do nothing.
-//!
-//! ```toml
-//! gate = "north"                  # one of the gates that the device may serve
-//! scanners = ["tcp:127.0.0.1:7001"]
-//! idle_gap_ms = 50                # for scanners that send no line end
-//! language = "zh-CN"              # of the verdict lines; both languages without it
-//! display = "serial:/dev/ttyS1"   # a small display; none without it
-//!
-//! [relay]
-//! driver = "command:/usr/local/bin/relay"
-//! hold_ms = 500
-//! ```
+//! What a controller is told: a TOML file, and flags over it. A key that is not known, or a value
+//! that makes no sense, is an error that names its line, since a misspelt one would silently do
+//! nothing. `packaging/stile-gate.toml.example` shows every key.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -24,7 +15,10 @@ use stile_core::ids::GateId;
 use stile_core::reason::Language;
 
 use crate::display::DisplaySpec;
-use crate::relay::RelaySpec;
+use crate::feedback::FeedbackSettings;
+use crate::inputs::InputSettings;
+use crate::ports::{Ports, Urgency};
+use crate::relay::{Inverted, Relay, RelayError, RelaySpec};
 use crate::scanner::ScannerSpec;
 
 /// The configuration's name in the data folder, where it is looked for unless another is named.
@@ -33,12 +27,12 @@ pub const CONFIG_FILE: &str = "stile-gate.toml";
 /// How long a pulse keeps the relay open unless it is told, in ms: what a turnstile's board needs
 /// to see it.
 pub const DEFAULT_HOLD_MS: u64 = 500;
-/// Longest pulse, in ms: a gate held open longer lets a second person in.
-pub const MAX_HOLD_MS: u64 = 10_000;
-/// Shortest idle gap, in ms: at 9600 baud a character takes one, and a busy board may lose some.
-pub const MIN_IDLE_GAP_MS: u64 = 5;
-/// Longest idle gap, in ms: a visitor waits for it after each reading.
-pub const MAX_IDLE_GAP_MS: u64 = 2_000;
+
+/// How long a pulse keeps the relay open, in ms: a gate held open longer lets a second person in.
+pub type HoldMs = Ms<0, 10_000>;
+/// How long a line is quiet behind a code, in ms: at 9600 baud a character takes one and a busy
+/// board may lose some; and a visitor waits for it after each reading.
+pub type IdleGapMs = Ms<5, 2_000>;
 
 /// Why a configuration is not taken.
 #[derive(Debug, thiserror::Error)]
@@ -59,21 +53,52 @@ pub enum ConfigError {
         /// What is wrong, and where.
         source: Box<toml::de::Error>,
     },
-    /// A number outside of what makes sense.
-    #[error("{key} is {value}; it must be {least} to {most}")]
-    Range {
-        /// Which.
-        key: &'static str,
-        /// What it is.
-        value: u64,
-        /// The least that is taken.
-        least: u64,
-        /// The most that is taken.
-        most: u64,
-    },
     /// Standard input can be read once.
     #[error("stdin is named twice as a scanner")]
     StdinTwice,
+}
+
+/// A time in ms that is within bounds from the moment that it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ms<const LEAST: u64, const MOST: u64>(u64);
+
+impl<const LEAST: u64, const MOST: u64> Ms<LEAST, MOST> {
+    /// Takes a time that is within the bounds.
+    pub fn new(ms: u64) -> Result<Self, String> {
+        match (LEAST..=MOST).contains(&ms) {
+            true => Ok(Self(ms)),
+            false => Err(format!("it is {ms}; it must be {LEAST} to {MOST} ms")),
+        }
+    }
+
+    /// The time, in ms.
+    pub fn ms(self) -> u64 {
+        self.0
+    }
+
+    /// The time.
+    pub fn duration(self) -> Duration {
+        Duration::from_millis(self.0)
+    }
+
+    /// The time that is set, or else this many ms.
+    pub fn or(set: Option<Self>, default_ms: u64) -> Duration {
+        set.map_or(Duration::from_millis(default_ms), Self::duration)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> FromStr for Ms<LEAST, MOST> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::new(text.parse().map_err(|_| format!("`{text}` is no number"))?)
+    }
+}
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Ms<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(number: D) -> Result<Self, D::Error> {
+        Self::new(u64::deserialize(number)?).map_err(D::Error::custom)
+    }
 }
 
 /// What file or flags say; what neither says has a default.
@@ -83,18 +108,26 @@ pub struct Settings {
     /// The gate to serve.
     pub gate: Option<GateId>,
     /// Where codes come from.
-    #[serde(default, deserialize_with = "scanners")]
+    #[serde(default, deserialize_with = "parsed_list")]
     pub scanners: Vec<ScannerSpec>,
     /// How long the line is quiet behind a code that has no line end, in ms.
-    pub idle_gap_ms: Option<u64>,
+    pub idle_gap_ms: Option<IdleGapMs>,
     /// The language of readable verdict lines.
     pub language: Option<Language>,
     /// A small display.
-    #[serde(default, deserialize_with = "display")]
+    #[serde(default, deserialize_with = "parsed")]
     pub display: Option<DisplaySpec>,
     /// What opens the gate.
     #[serde(default)]
     pub relay: RelaySettings,
+    /// What opens it in the other direction.
+    pub relay_out: Option<RelayOutSettings>,
+    /// Lamps, buzzer, text and voice.
+    #[serde(default)]
+    pub feedback: FeedbackSettings,
+    /// Passage sensor and emergency input.
+    #[serde(default)]
+    pub inputs: InputSettings,
 }
 
 /// What opens the gate, and for how long.
@@ -102,10 +135,44 @@ pub struct Settings {
 #[serde(deny_unknown_fields)]
 pub struct RelaySettings {
     /// The driver.
-    #[serde(default, deserialize_with = "relay")]
+    #[serde(default, deserialize_with = "parsed")]
     pub driver: Option<RelaySpec>,
     /// How long a pulse keeps it open, in ms.
-    pub hold_ms: Option<u64>,
+    pub hold_ms: Option<HoldMs>,
+    /// The gate is shut while the relay is on.
+    pub normally_closed: Option<bool>,
+}
+
+/// What opens the gate in the other direction.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RelayOutSettings {
+    /// The driver.
+    #[serde(deserialize_with = "parsed_value")]
+    pub driver: RelaySpec,
+    /// The gate is shut while the relay is on.
+    #[serde(default)]
+    pub normally_closed: bool,
+}
+
+/// A relay and how the gate hangs on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wiring {
+    /// The driver.
+    pub driver: RelaySpec,
+    /// The gate is shut while the relay is on.
+    pub normally_closed: bool,
+}
+
+impl Wiring {
+    /// Makes the driver; the gate is not touched.
+    pub fn open(&self, ports: &Arc<Ports>) -> Result<Box<dyn Relay>, RelayError> {
+        let relay = self.driver.open(ports, Urgency::First)?;
+        Ok(match self.normally_closed {
+            true => Box::new(Inverted(relay)),
+            false => relay,
+        })
+    }
 }
 
 /// What a controller works with.
@@ -117,14 +184,20 @@ pub struct Config {
     pub scanners: Vec<ScannerSpec>,
     /// How long the line is quiet behind a code that has no line end, if it may have none.
     pub idle_gap: Option<Duration>,
-    /// What opens the gate.
-    pub relay: RelaySpec,
+    /// What opens the gate inwards, or in its only direction.
+    pub relay: Wiring,
+    /// What opens it outwards, where that is another.
+    pub relay_out: Option<Wiring>,
     /// How long a pulse keeps it open.
     pub hold: Duration,
     /// The language of readable verdict lines; both if none.
     pub language: Option<Language>,
     /// A small display, if there is one.
     pub display: Option<DisplaySpec>,
+    /// Lamps, buzzer, text and voice.
+    pub feedback: FeedbackSettings,
+    /// Passage sensor and emergency input.
+    pub inputs: InputSettings,
 }
 
 impl Settings {
@@ -157,11 +230,16 @@ impl Settings {
             relay: RelaySettings {
                 driver: flags.relay.driver.or(self.relay.driver),
                 hold_ms: flags.relay.hold_ms.or(self.relay.hold_ms),
+                normally_closed: flags.relay.normally_closed.or(self.relay.normally_closed),
             },
+            relay_out: flags.relay_out.or(self.relay_out),
+            // Too much for flags.
+            feedback: self.feedback,
+            inputs: self.inputs,
         }
     }
 
-    /// Checks the numbers and fills in the defaults.
+    /// Fills in the defaults, and checks what is no matter of one line.
     pub fn finish(self) -> Result<Config, ConfigError> {
         let scanners = match self.scanners.is_empty() {
             true => vec![ScannerSpec::Stdin],
@@ -171,54 +249,53 @@ impl Settings {
         if stdins.count() > 1 {
             return Err(ConfigError::StdinTwice);
         }
-        let hold_ms = self.relay.hold_ms.unwrap_or(DEFAULT_HOLD_MS);
-        let hold = in_range("relay.hold_ms", hold_ms, 0, MAX_HOLD_MS)?;
-        let idle_gap = self
-            .idle_gap_ms
-            .map(|gap| in_range("idle_gap_ms", gap, MIN_IDLE_GAP_MS, MAX_IDLE_GAP_MS))
-            .transpose()?;
         Ok(Config {
             gate: self.gate,
             scanners,
-            idle_gap,
-            relay: self.relay.driver.unwrap_or(RelaySpec::Log(None)),
-            hold,
+            idle_gap: self.idle_gap_ms.map(Ms::duration),
+            relay: Wiring {
+                driver: self.relay.driver.unwrap_or(RelaySpec::Log(None)),
+                normally_closed: self.relay.normally_closed.unwrap_or_default(),
+            },
+            relay_out: self.relay_out.map(|relay| Wiring {
+                driver: relay.driver,
+                normally_closed: relay.normally_closed,
+            }),
+            hold: Ms::or(self.relay.hold_ms, DEFAULT_HOLD_MS),
             language: self.language,
             display: self.display,
+            feedback: self.feedback,
+            inputs: self.inputs,
         })
     }
 }
 
-fn in_range(key: &'static str, value: u64, least: u64, most: u64) -> Result<Duration, ConfigError> {
-    if !(least..=most).contains(&value) {
-        return Err(ConfigError::Range {
-            key,
-            value,
-            least,
-            most,
-        });
-    }
-    Ok(Duration::from_millis(value))
+/// Reads what is written as a text.
+pub(crate) fn parsed_value<'de, D, T>(text: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: std::fmt::Display>,
+{
+    String::deserialize(text)?.parse().map_err(D::Error::custom)
 }
 
-fn scanners<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<ScannerSpec>, D::Error> {
-    let texts = Vec::<String>::deserialize(text)?;
-    let scanners = texts.iter().map(|text| text.parse());
-    scanners.collect::<Result<_, _>>().map_err(D::Error::custom)
+/// Reads what may be written as a text.
+pub(crate) fn parsed<'de, D, T>(text: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: std::fmt::Display>,
+{
+    parsed_value(text).map(Some)
 }
 
-fn relay<'de, D: Deserializer<'de>>(text: D) -> Result<Option<RelaySpec>, D::Error> {
-    let text = Option::<String>::deserialize(text)?;
-    text.map(|text| text.parse())
-        .transpose()
-        .map_err(D::Error::custom)
-}
-
-fn display<'de, D: Deserializer<'de>>(text: D) -> Result<Option<DisplaySpec>, D::Error> {
-    let text = Option::<String>::deserialize(text)?;
-    text.map(|text| text.parse())
-        .transpose()
-        .map_err(D::Error::custom)
+fn parsed_list<'de, D, T>(texts: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: std::fmt::Display>,
+{
+    let texts = Vec::<String>::deserialize(texts)?;
+    let values = texts.iter().map(|text| text.parse());
+    values.collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 #[cfg(test)]
@@ -249,10 +326,9 @@ mod tests {
         assert_eq!(config.idle_gap, Some(Duration::from_millis(50)));
         assert_eq!(config.language, Some(Language::ZhCn));
         assert_eq!(config.display, "tcp:127.0.0.1:7010".parse().ok());
-        assert_eq!(
-            config.relay,
-            RelaySpec::Command("/usr/local/bin/relay".into())
-        );
+        let relay = RelaySpec::Command("/usr/local/bin/relay".into());
+        assert_eq!(config.relay.driver, relay);
+        assert!(!config.relay.normally_closed);
         assert_eq!(config.hold, Duration::from_millis(700));
     }
 
@@ -265,7 +341,16 @@ mod tests {
                 .lines()
                 .filter(|line| line.contains('=') || line.starts_with('['));
             let text: String = keys.map(|line| format!("{line}\n")).collect();
-            read(&text).unwrap().finish().unwrap();
+            let config = read(&text).unwrap().finish().unwrap();
+            // It names every device there is, or none but scanner and relay.
+            let (feedback, inputs) = (&config.feedback, &config.inputs);
+            let named = [
+                config.relay_out.is_some(),
+                feedback.green.is_some() && feedback.red.is_some() && feedback.buzzer.is_some(),
+                feedback.text.is_some() && feedback.voice.is_some(),
+                inputs.passage.is_some() && inputs.emergency.is_some(),
+            ];
+            assert_eq!(named, [config.idle_gap.is_some(); 4]);
         }
     }
 
@@ -275,7 +360,7 @@ mod tests {
         let config = Settings::load(folder.path(), None).unwrap().finish();
         let config = config.unwrap();
         assert_eq!(config.scanners, [ScannerSpec::Stdin]);
-        assert_eq!(config.relay, RelaySpec::Log(None));
+        assert_eq!(config.relay.driver, RelaySpec::Log(None));
         assert_eq!(config.hold, Duration::from_millis(DEFAULT_HOLD_MS));
     }
 
@@ -304,6 +389,16 @@ mod tests {
             ("language = \"zh-CN\"\nscanners = [\"usb\"]", "line 2"),
             ("\n[relay]\ndriver = \"gpio\"", "line 3"),
             ("language = \"fr\"", "line 1"),
+            ("idle_gap_ms = 4", "line 1"),
+            ("\nidle_gap_ms = 2001", "line 2"),
+            ("[relay]\nhold_ms = 10001", "line 2"),
+            ("[relay_out]\nnormally_closed = true", "line 1"),
+            ("[feedback]\ngreen = \"lamp\"", "line 2"),
+            (
+                "[feedback.text]\nport = \"/dev/x\"\nencoding = \"big5\"",
+                "line 3",
+            ),
+            ("[inputs]\n\nemergency = \"gpio:gpiochip0\"", "line 3"),
         ] {
             let message = read(text).unwrap_err().to_string();
             assert!(message.contains(line), "{message}");
@@ -316,7 +411,7 @@ mod tests {
         let flags = Settings {
             gate: GateId::new("south").ok(),
             relay: RelaySettings {
-                hold_ms: Some(2),
+                hold_ms: Ms::new(2).ok(),
                 ..RelaySettings::default()
             },
             ..Settings::default()
@@ -328,15 +423,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_make_no_sense_are_refused() {
-        for text in [
-            "idle_gap_ms = 4",
-            "idle_gap_ms = 2001",
-            "[relay]\nhold_ms = 10001",
-        ] {
-            let refused = read(text).unwrap().finish();
-            assert!(matches!(refused, Err(ConfigError::Range { .. })), "{text}");
-        }
+    fn a_number_that_makes_no_sense_is_told_with_its_bounds() {
+        let message = read("[relay]\nhold_ms = 10001").unwrap_err().to_string();
+        assert!(message.contains("it must be 0 to 10000 ms"), "{message}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::fault;
 use crate::heartbeats::{BEAT_EVERY, Heartbeats, Loop};
 use crate::printer::{Lines, Read};
 use crate::relay::{Opened, Pulses};
-use crate::scanner::{Input, Reading};
+use crate::scanner::{Input, Passage, Reading};
 
 /// What stands between scanners and relay.
 pub struct Controller {
@@ -33,13 +33,27 @@ impl Controller {
     /// Takes readings until the last of `scanners` has ended or the program is to. Leaves the
     /// gate shut: pulses that were promised are carried out first.
     pub fn run(self, inputs: &Receiver<Input>, mut scanners: usize) {
+        let mut emergency = false;
         while scanners > 0 {
             fault::hang_point(Loop::Scan);
             let input = inputs.recv_timeout(BEAT_EVERY);
             self.beats.beat(Loop::Scan);
             match input {
+                // The gate stands open: there are no verdicts.
+                Ok(Input::Reading(_)) if emergency => {}
                 Ok(Input::Reading(reading)) => self.read(&reading),
-                Ok(Input::Overlong(scanner)) => self.lines.event(Event::CodeOverlong { scanner }),
+                Ok(Input::Emergency { on }) => {
+                    emergency = on;
+                    self.lines.event(match on {
+                        true => Event::EmergencyOn,
+                        false => Event::EmergencyOff,
+                    });
+                }
+                Ok(Input::Passage(passage)) => self.lines.event(match passage {
+                    Passage::Passed => Event::Passed,
+                    Passage::NotPassed => Event::NotPassed,
+                }),
+                Ok(Input::Trouble(event)) => self.lines.event(event),
                 Ok(Input::Ended(scanner)) => {
                     scanners -= 1;
                     self.lines.event(Event::ScannerEnded { scanner });

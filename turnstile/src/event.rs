@@ -111,6 +111,64 @@ pub enum Event {
         /// Which scanner.
         scanner: String,
     },
+    /// The relay was found away, unplugged or without power.
+    RelayLost {
+        /// What is wrong.
+        what: String,
+    },
+    /// The relay is there again, and closed.
+    RelayBack,
+    /// The gate stands open: an emergency, or free passage.
+    HeldOpen,
+    /// The emergency input is on.
+    EmergencyOn,
+    /// The emergency input is off again.
+    EmergencyOff,
+    /// A scanner sent noise, or half a code; it was dropped.
+    CodeBroken {
+        /// Which scanner.
+        scanner: String,
+    },
+    /// A scanner was unplugged, or is not there yet.
+    ScannerLost {
+        /// Which scanner.
+        scanner: String,
+        /// What is known of the cause.
+        why: String,
+    },
+    /// A scanner is there again.
+    ScannerBack {
+        /// Which scanner.
+        scanner: String,
+    },
+    /// An input does not answer.
+    InputLost {
+        /// Which input.
+        input: String,
+        /// What is known of the cause.
+        why: String,
+    },
+    /// An input answers again.
+    InputBack {
+        /// Which input.
+        input: String,
+    },
+    /// A lamp, buzzer, panel or voice does not work.
+    FeedbackFailed {
+        /// Which device.
+        device: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// It works again.
+    FeedbackBack {
+        /// Which device.
+        device: String,
+    },
+    /// Somebody passed the gate.
+    Passed,
+    /// The gate was opened for somebody who did not pass.
+    NotPassed,
     /// A scanner has ended.
     ScannerEnded {
         /// Which scanner.
@@ -137,6 +195,13 @@ impl Event {
             | Self::ClockTrust {
                 trust: Trust::Anchored,
             }
+            | Self::RelayBack
+            | Self::EmergencyOff
+            | Self::ScannerBack { .. }
+            | Self::InputBack { .. }
+            | Self::FeedbackBack { .. }
+            | Self::Passed
+            | Self::NotPassed
             | Self::ScannerEnded { .. }
             | Self::Stopped => Weight::Normal,
             Self::ListRefused { .. }
@@ -145,12 +210,19 @@ impl Event {
             | Self::ClockWarning { .. }
             | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
+            | Self::CodeBroken { .. }
+            | Self::HeldOpen
+            | Self::FeedbackFailed { .. }
             | Self::OutputDropped { .. } => Weight::Warning,
             Self::JournalSalvaged { .. }
             | Self::Unauthorised { .. }
             | Self::StorageTrouble { .. }
             | Self::RelayFailed { .. }
-            | Self::LoopHung { .. } => Weight::Alarm,
+            | Self::LoopHung { .. }
+            | Self::RelayLost { .. }
+            | Self::EmergencyOn
+            | Self::ScannerLost { .. }
+            | Self::InputLost { .. } => Weight::Alarm,
         }
     }
 }
@@ -223,6 +295,28 @@ impl fmt::Display for Event {
             Self::CodeOverlong { scanner } => {
                 write!(f, "{scanner}: a line longer than any code was dropped")
             }
+            Self::RelayLost { what } => {
+                write!(f, "{what}; the gate opens for nobody until it is back")
+            }
+            Self::RelayBack => f.write_str("the relay is there again, and closed"),
+            Self::HeldOpen => f.write_str("the gate stands open"),
+            Self::EmergencyOn => f.write_str("emergency: the gate is held open"),
+            Self::EmergencyOff => f.write_str("the emergency is over: the gate closes"),
+            Self::CodeBroken { scanner } => {
+                write!(f, "{scanner}: noise or half a code was dropped")
+            }
+            Self::ScannerLost { scanner, why } => {
+                write!(f, "{scanner}: {why}; it is looked for until it is back")
+            }
+            Self::ScannerBack { scanner } => write!(f, "{scanner}: there again"),
+            Self::InputLost { input, why } => {
+                write!(f, "{input}: {why}; it is tried until it answers")
+            }
+            Self::InputBack { input } => write!(f, "{input}: answers again"),
+            Self::FeedbackFailed { device, what } => write!(f, "{device}: {what}"),
+            Self::FeedbackBack { device } => write!(f, "{device}: works again"),
+            Self::Passed => f.write_str("somebody passed"),
+            Self::NotPassed => f.write_str("the gate closed and nobody passed"),
             Self::ScannerEnded { scanner } => write!(f, "{scanner}: ended"),
             Self::OutputDropped { lines } => {
                 write!(f, "{lines} lines of output were dropped: nobody takes them")

@@ -12,7 +12,7 @@ use stile_core::time::EpochMillis;
 use stile_turnstile::commands::{
     self, CommandError, DoctorOptions, EnrolOptions, RunOptions, SetupOptions,
 };
-use stile_turnstile::config::{RelaySettings, Settings};
+use stile_turnstile::config::{HoldMs, IdleGapMs, RelaySettings, Settings};
 use stile_turnstile::display::DisplaySpec;
 use stile_turnstile::relay::RelaySpec;
 use stile_turnstile::scanner::ScannerSpec;
@@ -139,18 +139,20 @@ struct GateFlags {
     /// The gate to serve, if the device may serve several.
     #[arg(long, value_name = "ID")]
     gate: Option<GateId>,
-    /// Where codes come from: stdin or tcp:ADDRESS:PORT; may be given several times.
+    /// Where codes come from: stdin, tcp:ADDRESS:PORT, serial:PORT or hid:DEVICE; may be given
+    /// several times.
     #[arg(long = "scanner", value_name = "SCANNER")]
     scanners: Vec<ScannerSpec>,
     /// How long a scanner's line is quiet behind a code without a line end, in ms.
     #[arg(long, value_name = "MS")]
-    idle_gap_ms: Option<u64>,
-    /// What opens the gate: log, log:FILE or command:PROGRAM.
+    idle_gap_ms: Option<IdleGapMs>,
+    /// What opens the gate: log, log:FILE, command:PROGRAM, lcus:PORT, modbus-rtu:PORT,
+    /// modbus-tcp:HOST or gpio:CHIP,line=N.
     #[arg(long, value_name = "RELAY")]
     relay: Option<RelaySpec>,
     /// How long a pulse keeps the relay open, in ms; 500 by default.
     #[arg(long, value_name = "MS")]
-    hold_ms: Option<u64>,
+    hold_ms: Option<HoldMs>,
     /// The language of verdict lines: zh-CN or en; both by default.
     #[arg(long, value_parser = language)]
     language: Option<Language>,
@@ -170,7 +172,9 @@ impl GateFlags {
             relay: RelaySettings {
                 driver: self.relay,
                 hold_ms: self.hold_ms,
+                ..RelaySettings::default()
             },
+            ..Settings::default()
         }
     }
 }

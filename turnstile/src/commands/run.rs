@@ -5,20 +5,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use stile_core::device::Device;
 use stile_core::platform::Platform;
+use stile_core::ticket::Direction;
 
 use super::{CommandError, machine};
-use crate::config::{Config, Settings};
+use crate::config::{Config, Settings, Wiring};
 use crate::controller::Controller;
 use crate::display::{Display, Panel};
 use crate::event::Event;
 use crate::fault;
+use crate::feedback::{Cue, Feedbacks, Signals};
 use crate::heartbeats::{Heartbeats, Loop};
+use crate::inputs::{self, Passages};
 use crate::platform::Linux;
+use crate::ports::Ports;
 use crate::printer::{Lines, Printer, Style};
-use crate::relay::{PulseEvent, Pulses, RelaySpec};
+use crate::relay::{PulseEvent, Pulses};
 use crate::scanner::{Input, Inputs, Scanner, queue};
 use crate::status_file::StatusFile;
 use crate::sync_loop::SyncLoop;
@@ -46,7 +49,7 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
     let platform: Arc<dyn Platform> = Arc::new(Linux::new().map_err(machine)?);
     let device = match Device::open(data, config.gate.as_ref(), Arc::clone(&platform)) {
         Ok(device) => Arc::new(device),
-        Err(error) => return Err(shut(error.into(), &config.relay)),
+        Err(error) => return Err(shut(error.into(), &config)),
     };
     let style = Style {
         json: options.json,
@@ -55,10 +58,18 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
     let words = Words::of(device.identity());
     let printer = Printer::start(words.clone(), style, io::stdout()).map_err(machine)?;
     let display = config.display.clone();
-    let display = display.map(|spec| Display::start(spec, words, config.language));
+    let display = display.map(|spec| Display::start(spec, words.clone(), config.language));
     let display = display.transpose().map_err(machine)?;
     let panel = display.as_ref().map(|display| display.panel().clone());
-    let result = work(data, &config, device, platform, printer.lines(), panel);
+    let result = work(
+        data,
+        &config,
+        device,
+        platform,
+        words,
+        printer.lines(),
+        panel,
+    );
     display.into_iter().for_each(Display::finish);
     printer.finish();
     result
@@ -66,11 +77,14 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
 
 /// A gate that cannot start must not stand open, as a power cut may have left it. Only where
 /// another controller is at work is the relay none of ours.
-fn shut(error: CommandError, relay: &RelaySpec) -> CommandError {
-    if !matches!(error, CommandError::Locked(_))
-        && let Err(trouble) = relay.open().and_then(|mut relay| relay.close())
-    {
-        tracing::error!("{trouble}");
+fn shut(error: CommandError, config: &Config) -> CommandError {
+    if !matches!(error, CommandError::Locked(_)) {
+        let ports = Arc::default();
+        for wiring in std::iter::once(&config.relay).chain(&config.relay_out) {
+            if let Err(trouble) = wiring.open(&ports).and_then(|mut relay| relay.close()) {
+                tracing::error!("{trouble}");
+            }
+        }
     }
     error
 }
@@ -80,13 +94,29 @@ fn work(
     config: &Config,
     device: Arc<Device>,
     platform: Arc<dyn Platform>,
+    words: Words,
     lines: &Lines,
     panel: Option<Panel>,
 ) -> Result<(), CommandError> {
     let notifier = Arc::new(Notifier::from_environment().map_err(machine)?);
     let beats = Arc::new(Heartbeats::default());
-    let pulses = pulses(config, Arc::clone(&device), lines.clone())?;
-    let scanners = open_scanners(config)?;
+    let ports = Arc::new(Ports::default());
+    let feedback = Feedbacks::start(&config.feedback, &ports, words, &lines.tell());
+    let feedback = feedback.map_err(|error| CommandError::Failed(error.to_string()))?;
+    let passages = Arc::new(Passages::new(config.hold + config.inputs.passage_timeout()));
+    let pulse_events = PulseEvents {
+        device: Arc::clone(&device),
+        lines: lines.clone(),
+        feedback: feedback.signals().clone(),
+        is_held: false,
+        passages: config
+            .inputs
+            .passage
+            .as_ref()
+            .map(|_| Arc::clone(&passages)),
+    };
+    let pulses = pulses(config, &ports, pulse_events)?;
+    let scanners = open_scanners(config, &ports)?;
     let (inputs, readings) = queue();
     stop_on_signals(inputs.clone()).map_err(machine)?;
 
@@ -96,7 +126,7 @@ fn work(
         pid: std::process::id(),
         gate_id: device.gate_id().clone(),
         scanners: names.clone(),
-        relay: config.relay.to_string(),
+        relay: config.relay.driver.to_string(),
         started_at: platform.moment().wall,
         written_at: platform.moment().wall,
         written_boot_ms: 0,
@@ -106,7 +136,7 @@ fn work(
     lines.event(Event::Ready {
         gate_id: device.gate_id().clone(),
         scanners: names,
-        relay: config.relay.to_string(),
+        relay: config.relay.driver.to_string(),
     });
     if let Some(salvage) = device.salvage() {
         lines.event(Event::JournalSalvaged {
@@ -139,6 +169,7 @@ fn work(
         let _ = status.write(&folder);
     };
     let sync = SyncLoop::start(Arc::clone(&device), platform, lines.tell(), every_second)?;
+    inputs::start(&config.inputs, &ports, pulses.holder(), &passages, &inputs).map_err(machine)?;
     let count = scanners.len();
     start_scanners(scanners, &inputs).map_err(machine)?;
     let tell = lines.tell();
@@ -147,12 +178,14 @@ fn work(
     notifier.ready();
 
     let wake = sync.wake().clone();
+    let signals = feedback.signals().clone();
     let controller = Controller {
         device,
         pulses,
         lines: lines.clone(),
         beats,
         on_outcome: Box::new(move |outcome| {
+            signals.outcome(outcome);
             if let Some(panel) = &panel {
                 panel.outcome(outcome);
             }
@@ -160,6 +193,7 @@ fn work(
         on_record: Box::new(move || wake.record()),
     };
     controller.run(&readings, count);
+    feedback.finish();
     drop(watchdog);
     notifier.stopping();
     sync.stop();
@@ -168,24 +202,76 @@ fn work(
     Ok(())
 }
 
-fn pulses(config: &Config, device: Arc<Device>, lines: Lines) -> Result<Pulses, CommandError> {
-    let relay = config.relay.open();
-    let relay = relay.map_err(|error| CommandError::Failed(error.to_string()))?;
-    let on = move |event| match event {
-        PulseEvent::Closed => {
-            fault::hang_point(Loop::Relay);
-            device.gate_closed();
-        }
-        PulseEvent::CloseFailed(error) => lines.event(Event::RelayFailed {
-            what: format!("the gate may stand open: {error}"),
-        }),
-    };
-    Pulses::start(relay, config.hold, on).map_err(machine)
+/// What the relay's doings are told to.
+struct PulseEvents {
+    device: Arc<Device>,
+    lines: Lines,
+    feedback: Signals,
+    is_held: bool,
+    /// Where a sensor watches.
+    passages: Option<Arc<Passages>>,
 }
 
-fn open_scanners(config: &Config) -> Result<Vec<Box<dyn Scanner>>, CommandError> {
+impl PulseEvents {
+    fn on(&mut self, event: PulseEvent) {
+        let failed = |what| self.lines.event(Event::RelayFailed { what });
+        match event {
+            PulseEvent::Pulsed => {
+                if let Some(passages) = &self.passages {
+                    passages.expect();
+                }
+            }
+            // The printer says why.
+            PulseEvent::OpenFailed => self.feedback.cue(Cue::SeeStaff),
+            PulseEvent::Closed => {
+                fault::hang_point(Loop::Relay);
+                if std::mem::take(&mut self.is_held) {
+                    self.feedback.cue(Cue::Rest);
+                }
+                self.device.gate_closed();
+            }
+            PulseEvent::CloseFailed(error) => failed(format!("the gate may stand open: {error}")),
+            PulseEvent::HeldOpen => {
+                self.is_held = true;
+                self.feedback.cue(Cue::FreePassage);
+                self.lines.event(Event::HeldOpen);
+            }
+            PulseEvent::HoldFailed(error) => failed(format!("the gate may be shut: {error}")),
+            PulseEvent::Lost(error) => self.lines.event(Event::RelayLost {
+                what: error.to_string(),
+            }),
+            PulseEvent::Back => self.lines.event(Event::RelayBack),
+        }
+    }
+}
+
+fn pulses(
+    config: &Config,
+    ports: &Arc<Ports>,
+    mut events: PulseEvents,
+) -> Result<Pulses, CommandError> {
+    let mut wirings = vec![&config.relay];
+    wirings.extend(&config.relay_out);
+    let gates = &events.device.identity().gates;
+    let own = gates
+        .iter()
+        .find(|gate| gate.gate_id == *events.device.gate_id());
+    if own.is_some_and(|gate| gate.direction == Direction::Out) {
+        // Pulses go to the gate's own direction.
+        wirings.reverse();
+    }
+    let open = |wiring: &Wiring| wiring.open(ports);
+    let relays = wirings.into_iter().map(open).collect::<Result<_, _>>();
+    let relays = relays.map_err(|error| CommandError::Failed(error.to_string()))?;
+    Pulses::start(relays, config.hold, move |event| events.on(event)).map_err(machine)
+}
+
+fn open_scanners(
+    config: &Config,
+    ports: &Arc<Ports>,
+) -> Result<Vec<Box<dyn Scanner>>, CommandError> {
     let open = |spec: &crate::scanner::ScannerSpec| {
-        spec.open(config.idle_gap)
+        spec.open(ports, config.idle_gap)
             .map_err(|error| CommandError::Failed(format!("scanner {spec}: {error}")))
     };
     config.scanners.iter().map(open).collect()
@@ -201,7 +287,7 @@ fn start_scanners(scanners: Vec<Box<dyn Scanner>>, inputs: &Inputs) -> io::Resul
 
 /// The first signal ends the gate in order; those after it change nothing.
 fn stop_on_signals(inputs: Inputs) -> io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     threads::spawn("signals", move || {
         for _ in signals.forever() {
             inputs.put(Input::Stop);

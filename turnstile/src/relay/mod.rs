@@ -1,19 +1,28 @@
 //! What opens the gate: drivers behind one trait, and the pulse that moves them.
 
 mod command;
+mod gpio;
+mod inverted;
+mod lcus;
 mod log;
+mod modbus;
 mod pulse;
+mod spec;
 
-use std::fmt;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::str::FromStr;
 use std::time::Duration;
 
 pub use command::CommandRelay;
+pub use gpio::GpioRelay;
+pub use inverted::Inverted;
+pub use lcus::{LcusRelay, lcus_command};
 pub use log::LogRelay;
-pub use pulse::{Opened, PulseEvent, Pulses};
+pub use modbus::ModbusRelay;
+pub use pulse::{Hold, Holder, Opened, PulseEvent, Pulses};
+pub use spec::RelaySpec;
+
+use crate::ports::ModbusError;
 
 /// Why a relay did not do what it was told.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +34,14 @@ pub enum RelayError {
         relay: String,
         /// What is wrong.
         source: io::Error,
+    },
+    /// A Modbus unit, or the way to it.
+    #[error("relay {relay}: {source}")]
+    Modbus {
+        /// Which relay.
+        relay: String,
+        /// What is wrong.
+        source: ModbusError,
     },
     /// The program says that it failed.
     #[error("relay {relay} {action}: {status}")]
@@ -51,6 +68,15 @@ pub enum RelayError {
     Gone,
 }
 
+/// How a relay was found at rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connection {
+    /// As it was left.
+    Same,
+    /// Its device was away, or was switched by another: it must be closed again.
+    Anew,
+}
+
 /// A switch that opens a gate. `open` is never repeated blindly, since two openings can let two
 /// persons in; `close` may be repeated at any time. Neither waits longer than a few seconds.
 pub trait Relay: Send {
@@ -59,75 +85,10 @@ pub trait Relay: Send {
 
     /// Closes it; harmless if it is closed.
     fn close(&mut self) -> Result<(), RelayError>;
-}
 
-/// A relay as configured: `log`, `log:FILE` or `command:PROGRAM`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RelaySpec {
-    /// Writes what it would do to the program's log, or to the end of a file.
-    Log(Option<PathBuf>),
-    /// Calls `PROGRAM open` and `PROGRAM close`.
-    Command(PathBuf),
-}
-
-/// A text that names no relay.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a relay is `log`, `log:FILE` or `command:PROGRAM`")]
-pub struct RelaySpecError;
-
-impl FromStr for RelaySpec {
-    type Err = RelaySpecError;
-
-    fn from_str(text: &str) -> Result<Self, RelaySpecError> {
-        match text.split_once(':') {
-            None if text == "log" => Ok(Self::Log(None)),
-            Some((_, "")) => Err(RelaySpecError),
-            Some(("log", path)) => Ok(Self::Log(Some(path.into()))),
-            Some(("command", path)) => Ok(Self::Command(path.into())),
-            _ => Err(RelaySpecError),
-        }
-    }
-}
-
-impl fmt::Display for RelaySpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Log(None) => f.write_str("log"),
-            Self::Log(Some(path)) => write!(f, "log:{}", path.display()),
-            Self::Command(path) => write!(f, "command:{}", path.display()),
-        }
-    }
-}
-
-impl RelaySpec {
-    /// Opens the driver; the gate is not touched.
-    pub fn open(&self) -> Result<Box<dyn Relay>, RelayError> {
-        let io = |source| RelayError::Io {
-            relay: self.to_string(),
-            source,
-        };
-        Ok(match self {
-            Self::Log(path) => Box::new(LogRelay::new(path.as_deref()).map_err(io)?),
-            Self::Command(program) => Box::new(CommandRelay::new(program).map_err(io)?),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_relay_is_written_as_it_is_read() {
-        for text in ["log", "log:/var/log/relay", "command:/usr/bin/relay"] {
-            assert_eq!(text.parse::<RelaySpec>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn anything_else_is_no_relay() {
-        for text in ["", "log:", "command", "command:", "gpio:4"] {
-            assert_eq!(text.parse::<RelaySpec>(), Err(RelaySpecError), "{text}");
-        }
+    /// Looks after the relay while it is at rest, so that one that was unplugged is found before
+    /// the next visitor comes. Moves nothing.
+    fn check(&mut self) -> Result<Connection, RelayError> {
+        Ok(Connection::Same)
     }
 }

@@ -1,17 +1,22 @@
-//! A pulse: open, hold, close always. Pulses run on a thread of their own, one after the other,
-//! so that the scan loop goes on; the relay is closed at start, after each pulse, on error and at
-//! the end.
+//! A pulse: open, hold, close always. A thread of its own moves the gate's relays, one pulse
+//! after the other, so that the scan loop goes on; they are closed at start, after each pulse, on
+//! error and at the end. It also holds the gate open in an emergency, whatever the scan loop does.
 
+use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Relay, RelayError};
+use super::{Connection, Relay, RelayError};
 use crate::threads;
 
-/// How often a close that failed is tried again.
-const CLOSE_RETRY: Duration = Duration::from_secs(1);
+/// How often what failed is tried again: closing, and opening for an emergency.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often a relay at rest is looked after: an unplugged one is told before most visitors
+/// come to it.
+const CHECK: Duration = Duration::from_secs(2);
 
 /// What came of an opening.
 #[derive(Debug)]
@@ -25,81 +30,164 @@ pub struct Opened {
 /// What happens to the relay beside openings.
 #[derive(Debug)]
 pub enum PulseEvent {
+    /// A pulse has opened the gate for one person; it will be closed after the hold.
+    Pulsed,
+    /// An opening failed; whoever asked for it is told why.
+    OpenFailed,
     /// The gate is closed: at start, behind a pulse, or at last after failures.
     Closed,
     /// It could not be closed. That is tried again every second, and told once.
     CloseFailed(RelayError),
+    /// The gate stands open until it is let go.
+    HeldOpen,
+    /// It should stand open and does not. That is tried again every second, and told once.
+    HoldFailed(RelayError),
+    /// The relay was found away while at rest.
+    Lost(RelayError),
+    /// It is there again, and closed.
+    Back,
 }
 
-enum Job {
-    /// Open, hold, close; the opening's outcome is told.
-    Pulse(Sender<Opened>),
-    /// Taken when the relay is at rest, which is all that the sender wants to know.
-    Nothing,
+/// Why the gate is held open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// The emergency input. The gate stays open even when the program ends.
+    Emergency,
+    /// Free passage by command or schedule.
+    FreePassage,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    asked: VecDeque<Sender<Opened>>,
+    at_rest: bool,
+    emergency: bool,
+    free_passage: bool,
+    ending: bool,
+    gone: bool,
+}
+
+impl State {
+    fn is_held(&self) -> bool {
+        self.emergency || self.free_passage
+    }
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Desk {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// Waits until something holds, or so long.
+    fn wait(&self, at_most: Duration, holds: impl Fn(&State) -> bool) {
+        let wait = |state: &mut State| !holds(state);
+        // Whatever came of it is read from the state.
+        drop(self.changed.wait_timeout_while(self.state(), at_most, wait));
+    }
 }
 
 /// The pulses' thread.
 #[derive(Debug)]
 pub struct Pulses {
-    queue: Option<SyncSender<Job>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// Holds the gate open; may be used from any thread, and never waits for the relay.
+#[derive(Debug, Clone)]
+pub struct Holder(Arc<Desk>);
+
+impl Holder {
+    /// Opens the gate until it is let go by each that holds it.
+    pub fn hold(&self, hold: Hold, on: bool) {
+        self.0.change(|state| {
+            match hold {
+                Hold::Emergency => state.emergency = on,
+                Hold::FreePassage => state.free_passage = on,
+            }
+            state.at_rest = false; // until the relay's thread has seen to it
+        });
+    }
+}
+
 impl Pulses {
-    /// Closes the relay, then waits for pulses. `on` is told of each close, on the pulses' own
-    /// thread.
+    /// Closes the relays, then waits for pulses. A pulse moves the first relay; the others, as
+    /// the one for the other direction, are opened only to hold the gate open. `on` is told of
+    /// what happens, on the pulses' own thread.
     pub fn start(
-        relay: Box<dyn Relay>,
+        relays: Vec<Box<dyn Relay>>,
         hold: Duration,
         on: impl FnMut(PulseEvent) + Send + 'static,
     ) -> io::Result<Self> {
-        // Nothing waits in it: whoever hands a job over knows that the relay is at rest.
-        let (queue, waiting) = sync_channel(0);
-        let (closed, first_close) = channel();
+        let desk = Arc::new(Desk::default());
+        let mover_desk = Arc::clone(&desk);
         let thread = threads::spawn("relay", move || {
             let mut mover = Mover {
-                relay,
+                relays,
+                hold,
+                desk: mover_desk,
                 is_closed: false,
+                is_held: false,
                 is_failing: false,
+                is_lost: false,
                 on,
             };
             mover.close();
-            // Nobody waits any more if the start was given up.
-            let _ = closed.send(());
-            mover.run(hold, &waiting);
+            mover.run();
         })?;
-        // The relay has been closed once before anything is scanned.
-        let _ = first_close.recv();
-        Ok(Self {
-            queue: Some(queue),
+        let pulses = Self {
+            desk,
             thread: Some(thread),
-        })
+        };
+        // The relays have been closed once before anything is scanned.
+        pulses.wait_until_at_rest();
+        Ok(pulses)
     }
 
-    /// Waits until the relay is at rest. A visitor is admitted only when the gate can open for
-    /// them: a check-in made while it still stands open for another would be used up if the
-    /// power went. False if nothing moves the relay any more.
+    /// Waits until the relay is at rest, or held open. A visitor is admitted only when the gate
+    /// can open for them: a check-in made while it still stands open for another would be used
+    /// up if the power went. False if nothing moves the relay any more.
     pub fn wait_until_at_rest(&self) -> bool {
-        let queue = self.queue.as_ref();
-        queue.is_some_and(|queue| queue.send(Job::Nothing).is_ok())
+        let busy = |state: &mut State| !state.at_rest && !state.gone;
+        let state = self.desk.changed.wait_while(self.desk.state(), busy);
+        !state.unwrap_or_else(PoisonError::into_inner).gone
     }
 
-    /// Asks for a pulse. What comes of the opening arrives at the
-    /// receiver; nothing does if the relay's thread is gone.
+    /// Asks for a pulse. What comes of the opening arrives at the receiver; nothing does if the
+    /// relay's thread is gone. While the gate is held open nothing moves.
     pub fn pulse(&self) -> Receiver<Opened> {
         let (sender, opened) = channel();
-        if let Some(queue) = &self.queue {
+        self.desk.change(|state| {
             // A dead thread shows as a receiver without a sender.
-            let _ = queue.send(Job::Pulse(sender));
-        }
+            if !state.gone {
+                state.at_rest = false;
+                state.asked.push_back(sender);
+            }
+        });
         opened
+    }
+
+    /// What holds the gate open.
+    pub fn holder(&self) -> Holder {
+        Holder(Arc::clone(&self.desk))
     }
 }
 
 /// Carries out the pulses that were asked for, and leaves the relay closed.
 impl Drop for Pulses {
     fn drop(&mut self) {
-        self.queue = None;
+        self.desk.change(|state| state.ending = true);
         if let Some(thread) = self.thread.take() {
             // A panic there has closed the relay on its way.
             let _ = thread.join();
@@ -108,43 +196,110 @@ impl Drop for Pulses {
 }
 
 struct Mover<F: FnMut(PulseEvent)> {
-    relay: Box<dyn Relay>,
+    /// The first is the gate's own.
+    relays: Vec<Box<dyn Relay>>,
+    hold: Duration,
+    desk: Arc<Desk>,
     is_closed: bool,
+    is_held: bool,
     is_failing: bool,
+    is_lost: bool,
     on: F,
 }
 
 impl<F: FnMut(PulseEvent)> Mover<F> {
-    fn run(&mut self, hold: Duration, waiting: &Receiver<Job>) {
+    fn run(&mut self) {
         loop {
-            let next = match self.is_closed {
-                true => waiting.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                false => waiting.recv_timeout(CLOSE_RETRY),
+            let (asked, held, ending) = {
+                let mut state = self.desk.state();
+                (state.asked.pop_front(), state.is_held(), state.ending)
             };
-            match next {
-                Ok(Job::Pulse(asked)) => self.pulse(hold, &asked),
-                Ok(Job::Nothing) => {}
-                Err(RecvTimeoutError::Timeout) => self.close(),
-                Err(RecvTimeoutError::Disconnected) => return,
+            if held && !self.is_held {
+                self.hold_open();
+            } else if !held && std::mem::take(&mut self.is_held) {
+                self.close();
+            }
+            match asked {
+                Some(asked) => self.pulse(&asked),
+                None if ending => return,
+                None => self.rest(held),
             }
         }
     }
 
-    fn pulse(&mut self, hold: Duration, asked: &Sender<Opened>) {
-        self.is_closed = false;
-        let result = self.relay.open();
-        let at = Instant::now();
-        let is_open = result.is_ok();
-        // Whoever asked may have gone.
-        let _ = asked.send(Opened { at, result });
-        if is_open {
-            std::thread::sleep(hold);
+    /// Waits for something to do, and tries again what failed.
+    fn rest(&mut self, held: bool) {
+        let settled = if held { self.is_held } else { self.is_closed };
+        let at_most = if settled { CHECK } else { RETRY };
+        self.desk.change(|state| {
+            state.at_rest = state.asked.is_empty() && state.is_held() == held;
+        });
+        let started = Instant::now();
+        self.desk.wait(at_most, |state| {
+            !state.asked.is_empty() || state.ending || state.is_held() != held
+        });
+        if started.elapsed() < at_most || held {
+            return;
         }
-        self.close();
+        match self.is_closed {
+            true => self.check(),
+            false => self.close(),
+        }
+    }
+
+    fn pulse(&mut self, asked: &Sender<Opened>) {
+        let result = match self.is_held {
+            true => Ok(()), // it stands open
+            false => {
+                self.is_closed = false;
+                let first = self.relays.first_mut();
+                first.map_or(Err(RelayError::Gone), |relay| relay.open())
+            }
+        };
+        let opened = Opened {
+            at: Instant::now(),
+            result,
+        };
+        let is_open = opened.result.is_ok();
+        // Whoever asked may have gone.
+        let _ = asked.send(opened);
+        (self.on)(match is_open {
+            true => PulseEvent::Pulsed,
+            false => PulseEvent::OpenFailed,
+        });
+        if self.is_held {
+            return;
+        }
+        if is_open {
+            self.desk.wait(self.hold, State::is_held);
+        }
+        // In an emergency it is not closed in between.
+        if !(is_open && self.desk.state().is_held()) {
+            self.close();
+        }
+    }
+
+    /// Opens all relays. Unlike a pulse this may be tried again: nobody counts who passes.
+    fn hold_open(&mut self) {
+        self.is_closed = false;
+        let opened = self.relays.iter_mut().map(|relay| relay.open());
+        match all_done(opened) {
+            Ok(()) => {
+                self.is_held = true;
+                self.is_failing = false;
+                (self.on)(PulseEvent::HeldOpen);
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    (self.on)(PulseEvent::HoldFailed(error));
+                }
+            }
+        }
     }
 
     fn close(&mut self) {
-        match self.relay.close() {
+        let closed = self.relays.iter_mut().map(|relay| relay.close());
+        match all_done(closed) {
             Ok(()) => {
                 self.is_failing = false;
                 if !std::mem::replace(&mut self.is_closed, true) {
@@ -152,16 +307,53 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
                 }
             }
             Err(error) => {
+                self.is_closed = false;
                 if !std::mem::replace(&mut self.is_failing, true) {
                     (self.on)(PulseEvent::CloseFailed(error));
                 }
             }
         }
     }
+
+    fn check(&mut self) {
+        let mut anew = false;
+        let checked = self.relays.iter_mut().map(|relay| {
+            anew |= relay.check()? == Connection::Anew;
+            Ok(())
+        });
+        match all_done(checked) {
+            Ok(()) if anew || self.is_lost => {
+                // What came back may stand open.
+                self.close();
+                if self.is_closed {
+                    self.is_lost = false;
+                    (self.on)(PulseEvent::Back);
+                }
+            }
+            Ok(()) => {}
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_lost, true) {
+                    (self.on)(PulseEvent::Lost(error));
+                }
+            }
+        }
+    }
+}
+
+/// Does all of them, also behind one that failed; gives the first failure.
+fn all_done(results: impl Iterator<Item = Result<(), RelayError>>) -> Result<(), RelayError> {
+    results.fold(Ok(()), Result::and)
 }
 
 impl<F: FnMut(PulseEvent)> Drop for Mover<F> {
     fn drop(&mut self) {
-        self.close();
+        // People first: an emergency outlasts the program.
+        if !self.desk.state().emergency {
+            self.close();
+        }
+        self.desk.change(|state| {
+            state.gone = true;
+            state.asked.clear();
+        });
     }
 }

@@ -5,13 +5,29 @@
 /// good one is still core's to judge, and a line without end cannot fill the memory.
 pub const MAX_CODE_BYTES: usize = 1024;
 
-/// Cuts a stream of bytes into codes, each ended by CR, LF or an idle gap.
+/// Cuts a stream of bytes into codes, each ended by CR, LF or an idle gap. A line that is overlong
+/// or broken is dropped whole, up to its end, and counted: half a code is no visitor's fault.
 #[derive(Debug, Default)]
 pub struct Framer {
     line: Vec<u8>,
-    /// The line is longer than any code: nothing of it is kept until it ends.
-    skipping: bool,
-    overlong: u64,
+    /// Nothing of this line is kept until it ends.
+    skipping: Option<Fault>,
+    dropped: Dropped,
+}
+
+/// Lines that were dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dropped {
+    /// Longer than [`MAX_CODE_BYTES`].
+    pub overlong: u64,
+    /// Noise, cut off, or with characters lost.
+    pub broken: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Overlong,
+    Broken,
 }
 
 impl Framer {
@@ -29,32 +45,61 @@ impl Framer {
 
     /// The line has been quiet for the idle gap, or is at its end: what stands there is whole.
     pub fn end_of_code(&mut self, mut take: impl FnMut(&[u8])) {
-        if std::mem::take(&mut self.skipping) {
-            self.overlong = self.overlong.saturating_add(1);
-        } else if !self.line.iter().all(|byte| is_padding(*byte)) {
-            take(&self.line);
+        if self.skipping.is_none() && is_noise(&self.line) {
+            self.skipping = Some(Fault::Broken);
         }
+        match self.skipping.take() {
+            Some(Fault::Overlong) => self.dropped.overlong += 1,
+            Some(Fault::Broken) => self.dropped.broken += 1,
+            None if self.line.iter().all(|byte| is_padding(*byte)) => {}
+            None => take(&self.line),
+        }
+        self.line.clear();
+    }
+
+    /// The scanner ends its codes, and the one that stands there was cut off: it is dropped, so
+    /// that the next one is not joined to it.
+    pub fn cut_off(&mut self) {
+        if self.is_waiting() {
+            self.skipping.get_or_insert(Fault::Broken);
+            self.end_of_code(|_| ());
+        }
+    }
+
+    /// Bytes were lost here: what comes up to the next end is part of a code.
+    pub fn lose(&mut self) {
+        self.skipping.get_or_insert(Fault::Broken);
         self.line.clear();
     }
 
     /// Whether bytes stand there that wait for their end.
     pub fn is_waiting(&self) -> bool {
-        self.skipping || !self.line.is_empty()
+        self.skipping.is_some() || !self.line.is_empty()
     }
 
-    /// Codes that were dropped because they were longer than [`MAX_CODE_BYTES`].
-    pub fn overlong(&self) -> u64 {
-        self.overlong
+    /// What was dropped so far.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        if self.skipping || self.line.len() + bytes.len() > MAX_CODE_BYTES {
-            self.skipping = true;
+        if self.skipping.is_some() {
+            return;
+        }
+        if self.line.len() + bytes.len() > MAX_CODE_BYTES {
+            self.skipping = Some(Fault::Overlong);
             self.line.clear();
         } else {
             self.line.extend_from_slice(bytes);
         }
     }
+}
+
+/// Whether no scanner reads this off anything: a control character inside, or bytes that are no
+/// text. Text in any language is left to core, which tells the visitor that it is no ticket.
+fn is_noise(line: &[u8]) -> bool {
+    let control = |byte: &u8| byte.is_ascii_control() && !is_padding(*byte);
+    line.iter().any(control) || std::str::from_utf8(line).is_err()
 }
 
 /// Scanners pad with these and send them alone as a sign of life; a code of them alone is none.
@@ -69,14 +114,18 @@ mod tests {
     use super::*;
 
     /// The codes in pieces of a stream that then ends, and how many were overlong.
-    fn codes<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, u64) {
+    fn codes<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, Dropped) {
         let mut framer = Framer::default();
         let mut codes = Vec::new();
         for piece in pieces {
             framer.feed(piece, |code| codes.push(code.to_vec()));
         }
         framer.end_of_code(|code| codes.push(code.to_vec()));
-        (codes, framer.overlong())
+        (codes, framer.dropped())
+    }
+
+    fn faults(overlong: u64, broken: u64) -> Dropped {
+        Dropped { overlong, broken }
     }
 
     fn texts(stream: &[u8]) -> Vec<Vec<u8>> {
@@ -107,8 +156,45 @@ mod tests {
     }
 
     #[test]
-    fn noise_beside_a_code_is_left_to_the_clean_up_of_core() {
-        assert_eq!(texts(b"\xff\x00AB-1\xfe\n"), [b"\xff\x00AB-1\xfe".to_vec()]);
+    fn noise_is_counted_and_not_judged_and_the_next_code_is_read() {
+        let stream = b"\xff\xfe\x13AB\r\x80\nCD-2\rEF\x07\nGH-4\n";
+        let (codes, dropped) = codes([stream.as_slice()]);
+        assert_eq!(codes, [b"CD-2".to_vec(), b"GH-4".to_vec()]);
+        assert_eq!(dropped, faults(0, 3));
+    }
+
+    #[test]
+    fn text_in_any_language_is_left_to_core() {
+        let text = "这不是门票 ]Q1\0\t\n";
+        assert_eq!(codes([text.as_bytes()]).1, faults(0, 0));
+        assert_eq!(texts(text.as_bytes()).len(), 1);
+    }
+
+    #[test]
+    fn half_a_code_that_was_cut_off_is_not_joined_to_the_next_one() {
+        let mut framer = Framer::default();
+        let mut codes = Vec::new();
+        framer.feed(b"AB-", |_| ());
+        framer.cut_off();
+        framer.cut_off();
+        framer.feed(b"CD-2\n", |code| codes.push(code.to_vec()));
+        assert_eq!(
+            (codes, framer.dropped()),
+            (vec![b"CD-2".to_vec()], faults(0, 1))
+        );
+    }
+
+    #[test]
+    fn a_code_with_lost_characters_is_dropped_up_to_its_end() {
+        let mut framer = Framer::default();
+        let mut codes = Vec::new();
+        framer.feed(b"AB-", |_| ());
+        framer.lose();
+        framer.feed(b"9\nCD-2\n", |code| codes.push(code.to_vec()));
+        assert_eq!(
+            (codes, framer.dropped()),
+            (vec![b"CD-2".to_vec()], faults(0, 1))
+        );
     }
 
     #[test]
@@ -129,14 +215,15 @@ mod tests {
     fn an_overlong_code_is_dropped_and_counted_and_the_next_one_is_read() {
         let mut stream = vec![b'x'; MAX_CODE_BYTES + 1];
         stream.extend(b"\nAB-1\n");
-        assert_eq!(codes([stream.as_slice()]), (vec![b"AB-1".to_vec()], 1));
+        let expected = (vec![b"AB-1".to_vec()], faults(1, 0));
+        assert_eq!(codes([stream.as_slice()]), expected);
     }
 
     #[test]
     fn the_longest_code_is_taken() {
         let longest = vec![b'x'; MAX_CODE_BYTES];
         let stream = [longest.as_slice(), b"\n"].concat();
-        assert_eq!(codes([stream.as_slice()]), (vec![longest], 0));
+        assert_eq!(codes([stream.as_slice()]), (vec![longest], faults(0, 0)));
     }
 
     #[test]
@@ -146,7 +233,8 @@ mod tests {
         framer.feed(&[b'x'; 5000], |_| ());
         framer.end_of_code(|code| codes.push(code.to_vec()));
         framer.feed(b"AB-1\r", |code| codes.push(code.to_vec()));
-        assert_eq!((codes, framer.overlong()), (vec![b"AB-1".to_vec()], 1));
+        let expected = (vec![b"AB-1".to_vec()], faults(1, 0));
+        assert_eq!((codes, framer.dropped()), expected);
     }
 
     /// Streams rich in line ends, padding, noise and overlong lines.

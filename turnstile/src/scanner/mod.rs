@@ -2,20 +2,24 @@
 //! scan loop takes all scanners' readings from one queue.
 
 mod framer;
+mod hid;
+mod keys;
 mod line;
+mod plugged;
+mod spec;
 mod stdin;
 mod tcp;
 
-use std::fmt;
-use std::io;
-use std::net::SocketAddr;
-use std::str::FromStr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
-pub use framer::{Framer, MAX_CODE_BYTES};
+pub use framer::{Dropped, Framer, MAX_CODE_BYTES};
+pub use plugged::{Hid, Serial};
+pub use spec::ScannerSpec;
 pub use stdin::Stdin;
 pub use tcp::{MAX_CONNECTIONS, Tcp};
+
+use crate::event::Event;
 
 /// Readings that may wait for the scan loop; a scanner that reads faster is made to wait.
 const QUEUE: usize = 64;
@@ -29,13 +33,29 @@ pub struct Reading {
     pub read_at: Instant,
 }
 
+/// What the passage sensor says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// Somebody passed.
+    Passed,
+    /// The gate was opened for one person, has closed, and nobody passed.
+    NotPassed,
+}
+
 /// What reaches the scan loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A code.
     Reading(Reading),
-    /// A scanner sent a line that is longer than any code.
-    Overlong(String),
+    /// A scanner or an input went, came, or sent what is no code: only to be told, in its order.
+    Trouble(Event),
+    /// Somebody passed the gate, or did not.
+    Passage(Passage),
+    /// The emergency input changed. The gate is already held open, or let go.
+    Emergency {
+        /// Whether it is on.
+        on: bool,
+    },
     /// A scanner has ended and sends nothing more.
     Ended(String),
     /// The program is to end.
@@ -68,71 +88,4 @@ pub trait Scanner: Send {
     /// Reads until it ends or the scan loop does. Runs on a thread of its own; says
     /// [`Input::Ended`] by itself.
     fn run(self: Box<Self>, inputs: Inputs);
-}
-
-/// A scanner as configured: `stdin` or `tcp:ADDRESS:PORT`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScannerSpec {
-    /// Lines on standard input.
-    Stdin,
-    /// Lines over TCP, on an address of this machine; port 0 takes a free one.
-    Tcp(SocketAddr),
-}
-
-/// A text that names no scanner.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a scanner is `stdin` or `tcp:ADDRESS:PORT`, such as `tcp:127.0.0.1:7001`")]
-pub struct ScannerSpecError;
-
-impl FromStr for ScannerSpec {
-    type Err = ScannerSpecError;
-
-    fn from_str(text: &str) -> Result<Self, ScannerSpecError> {
-        match text.split_once(':') {
-            None if text == "stdin" => Ok(Self::Stdin),
-            Some(("tcp", address)) => {
-                let address = address.parse().map_err(|_| ScannerSpecError)?;
-                Ok(Self::Tcp(address))
-            }
-            _ => Err(ScannerSpecError),
-        }
-    }
-}
-
-impl fmt::Display for ScannerSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stdin => f.write_str("stdin"),
-            Self::Tcp(address) => write!(f, "tcp:{address}"),
-        }
-    }
-}
-
-impl ScannerSpec {
-    /// Opens the scanner: what can fail fails here, not on its thread.
-    pub fn open(&self, idle_gap: Option<std::time::Duration>) -> io::Result<Box<dyn Scanner>> {
-        Ok(match self {
-            Self::Stdin => Box::new(Stdin::new(idle_gap)),
-            Self::Tcp(address) => Box::new(Tcp::bind(*address, idle_gap)?),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_scanner_is_written_as_it_is_read() {
-        for text in ["stdin", "tcp:127.0.0.1:7001", "tcp:[::1]:0"] {
-            assert_eq!(text.parse::<ScannerSpec>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn anything_else_is_no_scanner() {
-        for text in ["", "stdin:", "tcp", "tcp:7001", "tcp:localhost:7001", "usb"] {
-            assert_eq!(text.parse::<ScannerSpec>(), Err(ScannerSpecError), "{text}");
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::line::read_codes;
+use super::line::{Pauses, Plain, read_codes};
 use super::{Input, Inputs, Scanner};
 
 /// Reads standard input until its end.
@@ -25,7 +25,11 @@ impl Scanner for Stdin {
 
     fn run(self: Box<Self>, inputs: Inputs) {
         let name = self.name();
-        read_codes(&rustix::stdio::stdin(), &name, self.idle_gap, &inputs);
+        let pauses = Pauses {
+            idle_gap: self.idle_gap,
+            cut_off: None, // somebody may type
+        };
+        read_codes(&mut Plain(rustix::stdio::stdin()), &name, pauses, &inputs);
         inputs.put(Input::Ended(name));
     }
 }

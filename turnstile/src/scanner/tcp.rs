@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt;
 
-use super::line::read_codes;
+use super::line::{Pauses, Plain, read_codes};
 use super::{Inputs, Scanner};
 use crate::threads;
 
@@ -74,7 +74,11 @@ impl Scanner for Tcp {
             // Without a thread the connection is closed, and the scanner tries again.
             let _ = threads::spawn("scanner", move || {
                 keep_alive(&connection);
-                read_codes(&connection, &name, idle_gap, &inputs);
+                let pauses = Pauses {
+                    idle_gap,
+                    cut_off: None, // the network may pause
+                };
+                read_codes(&mut Plain(connection), &name, pauses, &inputs);
                 drop(place);
             });
         }

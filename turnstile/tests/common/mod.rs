@@ -5,5 +5,6 @@
 
 pub mod fake_server;
 pub mod process;
+pub mod pty;
 #[path = "../../../core/tests/common/mod.rs"]
 pub mod venue;

@@ -12,7 +12,7 @@ use stile_core::ticket::Ticket;
 use stile_core::time::EpochMillis;
 use stile_turnstile::controller::Controller;
 use stile_turnstile::printer::{Printer, Style};
-use stile_turnstile::relay::{Pulses, RelaySpec};
+use stile_turnstile::relay::{LogRelay, Pulses};
 use stile_turnstile::scanner::{Input, Inputs, Reading, queue};
 use stile_turnstile::words::Words;
 
@@ -96,10 +96,10 @@ impl Bench {
             language: None,
         };
         let printer = Printer::start(words, style, Wire(sender)).unwrap();
-        let relay = RelaySpec::Log(None).open().unwrap();
+        let relay = LogRelay::new(None).unwrap();
         let controller = Controller {
             device,
-            pulses: Pulses::start(relay, Duration::ZERO, |_| ()).unwrap(),
+            pulses: Pulses::start(vec![Box::new(relay)], Duration::ZERO, |_| ()).unwrap(),
             lines: printer.lines().clone(),
             beats: Arc::default(),
             on_outcome: Box::new(|_| ()),

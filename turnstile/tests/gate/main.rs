@@ -6,10 +6,16 @@
 mod common;
 
 mod admission;
+mod boards;
 mod clock;
 mod commands;
 mod display;
 mod doctor;
+mod feedback;
+mod gpio;
+mod inputs;
+mod modbus;
+mod plugged;
 mod relay;
 mod setup;
 mod storage;

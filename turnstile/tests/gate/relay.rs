@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use stile_turnstile::relay::{CommandRelay, PulseEvent, Pulses, Relay, RelayError};
+use stile_turnstile::relay::{CommandRelay, Hold, PulseEvent, Pulses, Relay, RelayError};
 
 use crate::common::process::{Place, Running, Scene, eventually};
 
 /// A relay that notes what it is told and fails as it is told.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Noted {
     moves: Arc<Mutex<Vec<&'static str>>>,
     failing: Arc<Mutex<Vec<&'static str>>>,
@@ -48,8 +48,12 @@ fn every_opening_has_its_close_and_none_overlap() {
     let relay = Noted::default();
     let moves = Arc::clone(&relay.moves);
     let (sender, closes) = channel();
-    let on = move |event| sender.send(matches!(event, PulseEvent::Closed)).unwrap();
-    let pulses = Pulses::start(Box::new(relay), Duration::from_millis(1), on).unwrap();
+    let on = move |event| {
+        if matches!(event, PulseEvent::Closed) {
+            sender.send(()).unwrap();
+        }
+    };
+    let pulses = Pulses::start(vec![Box::new(relay)], Duration::from_millis(1), on).unwrap();
     assert_eq!(*moves.lock().unwrap(), ["close"], "closed before anything");
     let opened: Vec<_> = (0..3).map(|_| pulses.pulse()).collect();
     for opened in opened {
@@ -59,14 +63,14 @@ fn every_opening_has_its_close_and_none_overlap() {
     let pulse = ["open", "close"];
     let expected = [&["close"][..], &pulse, &pulse, &pulse, &["close"]].concat();
     assert_eq!(*moves.lock().unwrap(), expected);
-    assert_eq!(closes.iter().collect::<Vec<_>>(), [true; 4]);
+    assert_eq!(closes.iter().count(), 4);
 }
 
 #[test]
 fn an_opening_that_fails_is_closed_and_not_tried_again() {
     let relay = Noted::default();
     let (moves, failing) = (Arc::clone(&relay.moves), Arc::clone(&relay.failing));
-    let pulses = Pulses::start(Box::new(relay), Duration::ZERO, |_| ()).unwrap();
+    let pulses = Pulses::start(vec![Box::new(relay)], Duration::ZERO, |_| ()).unwrap();
     failing.lock().unwrap().push("open");
     assert!(pulses.pulse().recv().unwrap().result.is_err());
     failing.lock().unwrap().clear();
@@ -84,13 +88,82 @@ fn a_close_that_fails_is_told_once_and_tried_until_it_is_done() {
     let moves = Arc::clone(&relay.moves);
     let (sender, events) = channel();
     let on = move |event| sender.send(event).unwrap();
-    let pulses = Pulses::start(Box::new(relay), Duration::ZERO, on).unwrap();
+    let pulses = Pulses::start(vec![Box::new(relay)], Duration::ZERO, on).unwrap();
     eventually("closed again", || moves.lock().unwrap().len() >= 3);
     failing.lock().unwrap().clear();
     assert!(matches!(events.recv(), Ok(PulseEvent::CloseFailed(_))));
     assert!(matches!(events.recv(), Ok(PulseEvent::Closed)));
     drop(pulses);
     assert!(events.recv().is_err(), "nothing more to tell");
+}
+
+#[test]
+fn a_gate_that_is_held_open_opens_every_relay_and_closes_when_it_is_let_go() {
+    let (own, other) = (Noted::default(), Noted::default());
+    let relays: Vec<Box<dyn Relay>> = vec![Box::new(own.clone()), Box::new(other.clone())];
+    let (sender, events) = channel();
+    let on = move |event| sender.send(event).unwrap();
+    let pulses = Pulses::start(relays, Duration::ZERO, on).unwrap();
+    assert!(matches!(events.recv(), Ok(PulseEvent::Closed)));
+    let holder = pulses.holder();
+    holder.hold(Hold::FreePassage, true);
+    assert!(matches!(events.recv(), Ok(PulseEvent::HeldOpen)));
+    holder.hold(Hold::Emergency, true);
+    pulses.wait_until_at_rest();
+    assert!(pulses.pulse().recv().unwrap().result.is_ok());
+    assert!(matches!(events.recv(), Ok(PulseEvent::Pulsed)));
+    holder.hold(Hold::FreePassage, false);
+    pulses.wait_until_at_rest();
+    assert_eq!(
+        *other.moves.lock().unwrap(),
+        ["close", "open"],
+        "still held"
+    );
+    holder.hold(Hold::Emergency, false);
+    assert!(matches!(events.recv(), Ok(PulseEvent::Closed)));
+    for relay in [&own, &other] {
+        assert_eq!(*relay.moves.lock().unwrap(), ["close", "open", "close"]);
+    }
+}
+
+#[test]
+fn an_emergency_in_the_middle_of_a_pulse_does_not_close_the_gate_in_between() {
+    let relay = Noted::default();
+    let pulses = Pulses::start(
+        vec![Box::new(relay.clone())],
+        Duration::from_secs(3600),
+        |_| (),
+    );
+    let pulses = pulses.unwrap();
+    assert!(pulses.pulse().recv().unwrap().result.is_ok());
+    pulses.holder().hold(Hold::Emergency, true);
+    pulses.wait_until_at_rest();
+    assert_eq!(*relay.moves.lock().unwrap(), ["close", "open", "open"]);
+}
+
+#[test]
+fn an_emergency_outlasts_the_program() {
+    let relay = Noted::default();
+    let (sender, events) = channel();
+    let on = move |event| sender.send(event).unwrap();
+    let pulses = Pulses::start(vec![Box::new(relay.clone())], Duration::ZERO, on).unwrap();
+    pulses.holder().hold(Hold::Emergency, true);
+    while !matches!(events.recv(), Ok(PulseEvent::HeldOpen)) {}
+    drop(pulses);
+    assert_eq!(*relay.moves.lock().unwrap(), ["close", "open"]);
+}
+
+#[test]
+fn an_emergency_opening_that_fails_is_tried_until_it_is_done() {
+    let relay = Noted::default();
+    relay.failing.lock().unwrap().push("open");
+    let (sender, events) = channel();
+    let on = move |event| sender.send(event).unwrap();
+    let pulses = Pulses::start(vec![Box::new(relay.clone())], Duration::ZERO, on).unwrap();
+    pulses.holder().hold(Hold::Emergency, true);
+    while !matches!(events.recv(), Ok(PulseEvent::HoldFailed(_))) {}
+    relay.failing.lock().unwrap().clear();
+    assert!(matches!(events.recv(), Ok(PulseEvent::HeldOpen)));
 }
 
 #[test]

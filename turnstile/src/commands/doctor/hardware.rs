@@ -1,6 +1,7 @@
 //! Scanners and relay: whether they are there and do something.
 
 use std::io::{BufRead, Write};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,10 @@ fn scanner<R: BufRead, W: Write>(
     config: &Config,
     ask: &mut Ask<R, W>,
 ) -> Finding {
-    let scanner = match spec.open(config.idle_gap) {
+    let ports = Arc::default();
+    let opened = spec.probe(&ports);
+    let opened = opened.and_then(|()| spec.open(&ports, config.idle_gap));
+    let scanner = match opened {
         Ok(scanner) => scanner,
         Err(error) => return Finding::fail("scanner", format!("{spec}: {error}"), SEE_TO_SCANNER),
     };
@@ -78,7 +82,7 @@ pub(super) fn relay<R: BufRead, W: Write>(
     config: &Config,
     ask: &mut Ask<R, W>,
 ) -> Result<Finding, CommandError> {
-    let spec = &config.relay;
+    let spec = &config.relay.driver;
     if let RelaySpec::Log(_) = spec {
         return Ok(Finding::warn(
             "relay",
@@ -89,7 +93,8 @@ pub(super) fn relay<R: BufRead, W: Write>(
     if !ask.is_silent() && !ask.consents("Open the gate once? Mind who stands in it", "--yes")? {
         return Ok(Finding::left_out("relay", format!("{spec} was not moved")));
     }
-    let moved = spec.open().and_then(|mut relay| {
+    let relay = config.relay.open(&Arc::default());
+    let moved = relay.and_then(|mut relay| {
         let opened = relay.open();
         sleep(config.hold);
         // Closed in any case; the first trouble is told.

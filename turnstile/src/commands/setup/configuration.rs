@@ -9,7 +9,7 @@ use stile_core::reason::Language;
 use toml::{Table, Value};
 
 use crate::commands::CommandError;
-use crate::config::{CONFIG_FILE, ConfigError, Settings};
+use crate::config::{CONFIG_FILE, ConfigError, Ms, Settings};
 
 /// What would be written, beside what is there.
 pub(super) struct Change {
@@ -85,7 +85,10 @@ fn put(table: &mut Table, chosen: &Settings) {
     let keys = [
         ("gate", chosen.gate.as_ref().and_then(|gate| text(gate))),
         ("scanners", Some(Value::Array(scanners))),
-        ("idle_gap_ms", chosen.idle_gap_ms.and_then(number)),
+        (
+            "idle_gap_ms",
+            chosen.idle_gap_ms.map(Ms::ms).and_then(number),
+        ),
         (
             "display",
             chosen.display.as_ref().and_then(|display| text(display)),
@@ -108,7 +111,7 @@ fn put(table: &mut Table, chosen: &Settings) {
         if let Some(driver) = chosen.relay.driver.as_ref().and_then(|driver| text(driver)) {
             relay.insert("driver".into(), driver);
         }
-        if let Some(hold_ms) = chosen.relay.hold_ms.and_then(number) {
+        if let Some(hold_ms) = chosen.relay.hold_ms.map(Ms::ms).and_then(number) {
             relay.insert("hold_ms".into(), hold_ms);
         }
     }
@@ -146,7 +149,7 @@ mod tests {
             .write()
             .unwrap();
         let after = Settings::load(folder.path(), None).unwrap();
-        assert_eq!(after.idle_gap_ms, Some(50));
+        assert_eq!(after.idle_gap_ms.map(Ms::ms), Some(50));
         assert_eq!(after.display, "file:/tmp/d".parse().ok());
         assert_eq!(after.language, None, "both were chosen");
         assert_eq!(after.gate, chosen().gate);

@@ -7,6 +7,7 @@ mod service;
 
 use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use stile_core::device::Identity;
@@ -16,7 +17,7 @@ use stile_core::reason::Language;
 
 use super::ask::Ask;
 use super::{CommandError, EnrolOptions, enrol, machine};
-use crate::config::{DEFAULT_HOLD_MS, RelaySettings, Settings};
+use crate::config::{DEFAULT_HOLD_MS, HoldMs, RelaySettings, Settings};
 use crate::relay::RelaySpec;
 use crate::scanner::{Input, ScannerSpec, queue};
 use crate::threads;
@@ -84,7 +85,9 @@ impl<R: BufRead, W: Write> Setup<R, W> {
             relay: RelaySettings {
                 driver: Some(driver),
                 hold_ms: Some(hold_ms),
+                ..RelaySettings::default()
             },
+            ..Settings::default()
         };
         chosen.clone().finish()?;
         self.write(&data, &chosen)?;
@@ -206,7 +209,7 @@ impl<R: BufRead, W: Write> Setup<R, W> {
 
     /// Reads an enrolment QR from the scanner that was just chosen.
     fn read_qr(&mut self, spec: &ScannerSpec) -> Result<Option<String>, CommandError> {
-        let scanner = spec.open(None).map_err(machine)?;
+        let scanner = spec.open(&Arc::default(), None).map_err(machine)?;
         self.ask
             .say(&format!("  reading from {} …", scanner.name()));
         let (inputs, readings) = queue();
@@ -289,15 +292,19 @@ impl<R: BufRead, W: Write> Setup<R, W> {
         })
     }
 
-    fn hold(&mut self, flag: Option<u64>, before: Option<u64>) -> Result<u64, CommandError> {
+    fn hold(
+        &mut self,
+        flag: Option<HoldMs>,
+        before: Option<HoldMs>,
+    ) -> Result<HoldMs, CommandError> {
         if let Some(hold_ms) = flag {
             return Ok(hold_ms);
         }
-        let default = before.unwrap_or(DEFAULT_HOLD_MS);
+        let default = before.map_or(DEFAULT_HOLD_MS, HoldMs::ms);
         let question = "How long the gate is held open, in ms";
         self.ask
             .ask(question, Some(&default.to_string()), "--hold-ms", |text| {
-                text.parse().map_err(|_| "a number of milliseconds".into())
+                text.parse()
             })
     }
 
