@@ -114,7 +114,7 @@ impl VenueKeys {
     }
 }
 
-fn context(venue: &VenueId, kind: SecretKind, kid: Kid) -> String {
+pub(crate) fn context(venue: &VenueId, kind: SecretKind, kid: Kid) -> String {
     format!("{venue}\0{}\0{}", kind.name(), kid.0)
 }
 

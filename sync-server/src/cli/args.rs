@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
-use stile_core::ids::{Checkpoint, GateId, VenueId, Zone};
+use stile_core::ids::{Checkpoint, GateId, OperatorId, VenueId, Zone};
+use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
@@ -71,6 +72,9 @@ pub enum Command {
     /// API keys of the booking back end.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Who signs in at a venue's gates.
+    #[command(subcommand)]
+    Operator(OperatorCommand),
     /// Invites a device and prints the text of its enrolment QR, good for ten minutes.
     Enrol(Enrol),
     /// Keeps a damaged database aside and reads its records out to a file.
@@ -171,12 +175,38 @@ pub enum KeyCommand {
     Add(KeyAdd),
     /// Lists all keys, without their texts.
     List,
+    /// Takes the secret that the booking system signs its v1 codes with. From then on gates ask
+    /// the server whether such a code is genuine.
+    Import(KeyImport),
     /// Revokes a key.
     Revoke {
         /// Its id, as `key list` shows it.
         #[arg(value_parser = key_id)]
         id: ApiKeyId,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct KeyImport {
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+    /// The file with the secret [default: standard input].
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// How the secret is written. A line break at the end is no part of it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub encoding: SecretEncoding,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SecretEncoding {
+    /// As the characters that it consists of.
+    Text,
+    /// In hexadecimal digits.
+    Hex,
+    /// In base64.
+    Base64,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -193,6 +223,48 @@ pub struct KeyAdd {
     /// Days until it is no longer good [default: never].
     #[arg(long, value_name = "DAYS")]
     pub expires_days: Option<u16>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum OperatorCommand {
+    /// Creates an operator or changes one, with the PIN that stands on standard input's first
+    /// line. Prints the text of a new staff QR, this once.
+    Set(OperatorSet),
+    /// Lists the operators, without their PINs.
+    List {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Removes an operator.
+    Remove {
+        /// The operator.
+        id: OperatorId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct OperatorSet {
+    /// The id: 1 to 64 of A-Z, a-z, 0-9, _ and -.
+    pub id: OperatorId,
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+    /// What people call them.
+    #[arg(long, default_value = "")]
+    pub name: String,
+    /// What they may do: guard or supervisor.
+    #[arg(long, value_parser = role)]
+    pub role: OperatorRole,
+    /// Leave the PIN as it is and read none.
+    #[arg(long)]
+    pub keep_pin: bool,
+    /// Make a new staff QR; an old one is good no longer.
+    #[arg(long)]
+    pub new_badge: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -225,6 +297,14 @@ fn direction(text: &str) -> Result<Direction, &'static str> {
         "in" => Ok(Direction::In),
         "out" => Ok(Direction::Out),
         _ => Err("a direction is in or out"),
+    }
+}
+
+fn role(text: &str) -> Result<OperatorRole, &'static str> {
+    match text {
+        "guard" => Ok(OperatorRole::Guard),
+        "supervisor" => Ok(OperatorRole::Supervisor),
+        _ => Err("a role is guard or supervisor"),
     }
 }
 

@@ -14,7 +14,7 @@ use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 
 use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand};
-use super::{CliError, open};
+use super::{CliError, import_key, open};
 
 const DAY_S: i64 = 24 * 3600;
 
@@ -119,6 +119,7 @@ pub fn gate(command: GateCommand) -> impl AsyncFnOnce(&Server) -> Result<(), Cli
 pub fn key(command: KeyCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
     async move |server: &Server| match command {
         KeyCommand::Add(add) => add_key(server, add).await,
+        KeyCommand::Import(import) => import_key::run(server, import).await,
         KeyCommand::List => {
             let keys = server.api_keys().await?;
             print_json(&keys.iter().map(KeyShown::new).collect::<Vec<_>>())
@@ -158,7 +159,7 @@ pub fn enrol(command: Enrol) -> impl AsyncFnOnce(&Server) -> Result<(), CliError
 }
 
 /// The venue that a command names, else the only one.
-async fn venue_meant(server: &Server, named: Option<VenueId>) -> Result<VenueId, CliError> {
+pub async fn venue_meant(server: &Server, named: Option<VenueId>) -> Result<VenueId, CliError> {
     if let Some(venue) = named {
         return Ok(venue);
     }
@@ -218,7 +219,7 @@ impl<'k> KeyShown<'k> {
     }
 }
 
-fn print_json(value: &impl Serialize) -> Result<(), CliError> {
+pub fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     let text = serde_json::to_string_pretty(value).map_err(io::Error::other);
     print(&text.map_err(no_stdout)?)
 }

@@ -4,7 +4,9 @@
 
 mod args;
 mod commands;
+mod import_key;
 mod logs;
+mod operators;
 mod serve;
 
 use std::io;
@@ -45,6 +47,9 @@ pub enum CliError {
     /// There is no such venue to fall back to.
     #[error("there are {0} venues here; say which one with --venue")]
     WhichVenue(usize),
+    /// The secret is not written as the flag says.
+    #[error("the secret is not written in {0}; say with --encoding how it is")]
+    SecretEncoding(&'static str),
     /// Something of the system failed.
     #[error("cannot {doing}")]
     System {
@@ -76,6 +81,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Venue(command) => commands::run(&args.place, commands::venue(command)),
         Command::Gate(command) => commands::run(&args.place, commands::gate(command)),
         Command::Key(command) => commands::run(&args.place, commands::key(command)),
+        Command::Operator(command) => commands::run(&args.place, operators::operator(command)),
         Command::Enrol(command) => commands::run(&args.place, commands::enrol(command)),
     }
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use stile_sync_server::config::Limits;
 use stile_sync_server::http;
+use stile_sync_server::server::Server;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::args::{Place, Serve};
 use super::commands::print;
@@ -20,6 +21,8 @@ use super::{CliError, open};
 const WORKERS: usize = 8;
 /// Threads that may block (readers, lists, imports) at most. They come when needed, and go.
 const BLOCKING_THREADS: usize = 128;
+/// How often what may be kept no longer is removed.
+const HOUSEKEEPING: Duration = Duration::from_secs(24 * 3600);
 /// How long blocking threads are waited for after the store is closed: whatever they still do
 /// was not answered.
 const LEAVE_TIME: Duration = Duration::from_millis(500);
@@ -61,14 +64,29 @@ async fn serve(place: &Place, args: &Serve) -> Result<(), CliError> {
     let limits = Limits::default();
     let router = http::router(server.clone(), limits.clone(), address);
     print(&format!("listening on http://{address}"))?;
+    let housekeeping = tokio::spawn(keep_house(server.clone()));
     let stopped = async {
         stop.asked().await;
         server.stop_waiting();
     };
     http::serve(listener, router, &limits, stopped).await;
+    housekeeping.abort();
     server.close().await;
     info!("stopped");
     Ok(())
+}
+
+/// Removes, at start and daily, what may be kept no longer.
+async fn keep_house(server: Arc<Server>) {
+    let mut days = tokio::time::interval(HOUSEKEEPING);
+    loop {
+        days.tick().await;
+        match server.forget_holders().await {
+            Ok(0) => {}
+            Ok(phones) => info!(phones, "phones of days long over were removed"),
+            Err(error) => warn!(%error, "phones could not be removed; tried again tomorrow"),
+        }
+    }
 }
 
 /// The signals that stop a server.

@@ -30,6 +30,43 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
+/// The same, with no member that means nothing here: what a back end puts and misspells would
+/// otherwise silently be the default.
+pub struct StrictBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for StrictBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        require_utf8(request.headers(), &["application/json"])?;
+        let bytes = read_whole(request, app.limits().json_bytes).await?;
+        let value = parse_json(&bytes)?;
+        refuse_unknown::<T>(&bytes)?;
+        Ok(Self(value))
+    }
+}
+
+/// Refuses a body that [`parse_json`] has read and that has members of no meaning, naming the
+/// first, unless its name may be a value in the wrong place.
+fn refuse_unknown<T: DeserializeOwned>(bytes: &[u8]) -> Result<(), Refusal> {
+    let mut unknown = None;
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let read: Result<T, _> = serde_ignored::deserialize(&mut json, |path| {
+        unknown.get_or_insert_with(|| path.to_string());
+    });
+    let Some(path) = unknown.filter(|_| read.is_ok()) else {
+        return Ok(());
+    };
+    let is_name = path
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'?'));
+    let what = match is_name {
+        true => format!("`{path}`: there is no such member here; check how it is spelled"),
+        false => "a member is not known here; check how it is spelled".to_owned(),
+    };
+    Err(Refusal::new(Code::InvalidBody, format!("JSON: {what}")))
+}
+
 /// Reads a JSON body of at most so many bytes.
 pub async fn read_json<T: DeserializeOwned>(request: Request, limit: usize) -> Result<T, Refusal> {
     require_utf8(request.headers(), &["application/json"])?;
@@ -265,6 +302,22 @@ mod tests {
         assert!(said.ends_with("unattended: expected a boolean"), "{said}");
         let said = detail::<NewSession>(r#"{"starts_at": 1}"#);
         assert!(said.ends_with("missing field `ends_at`"), "{said}");
+    }
+
+    #[test]
+    fn a_member_that_means_nothing_is_refused_by_its_name() {
+        let said = |text: &str| {
+            let refused = refuse_unknown::<NewGate>(text.as_bytes());
+            refused.err().map(|refusal| refusal.detail().to_owned())
+        };
+        assert_eq!(said(r#"{"name": "North", "zones": ["a"]}"#), None);
+        assert!(
+            said(r#"{"unatended": true}"#)
+                .unwrap()
+                .contains("`unatended`")
+        );
+        let number = said(r#"{"13800005678": 1}"#).unwrap();
+        assert!(!number.contains("13800005678"), "{number}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use stile_core::ticket::Gate;
 use super::App;
 use super::answer::{Json, Put};
 use super::auth::Caller;
-use super::body::JsonBody;
+use super::body::StrictBody;
 use super::params::PathParam;
 use super::refusal::Refusal;
 
@@ -26,7 +26,7 @@ pub async fn put(
     State(app): State<App>,
     caller: Caller,
     PathParam(gate_id): PathParam<GateId>,
-    JsonBody(gate): JsonBody<NewGate>,
+    StrictBody(gate): StrictBody<NewGate>,
 ) -> Result<Put<Gate>, Refusal> {
     let (gate, change) = app.server().put_gate(&caller.venue, gate_id, gate).await?;
     Ok(Put(gate, change))

@@ -9,11 +9,13 @@ mod codes;
 mod drain;
 mod enrolments;
 mod gate;
+mod gate_claims;
 mod gate_feed;
 mod gates;
 mod health;
 mod log;
 mod openapi;
+mod operators;
 mod params;
 mod policy;
 mod pull;
@@ -130,10 +132,15 @@ fn all_routes() -> Routes {
         .device(routes!(gate::whitelist))
         .device(routes!(gate::records))
         .device(routes!(gate_feed::admissions))
+        .device(routes!(gate_claims::claim))
+        .device(routes!(gate_claims::verify))
         .key(Scope::TicketsWrite, routes!(sessions::put))
         .key(Scope::TicketsWrite, routes!(sessions::list))
         .key(Scope::Admin, routes!(gates::put))
         .key(Scope::Admin, routes!(gates::list))
+        .key(Scope::Admin, routes!(operators::put))
+        .key(Scope::Admin, routes!(operators::list))
+        .key(Scope::Admin, routes!(operators::remove))
         .key(Scope::Admin, routes!(policy::get))
         .key(Scope::Admin, routes!(policy::put))
         .key_upload(Scope::TicketsWrite, routes!(tickets::import))

@@ -6,7 +6,7 @@ use stile_core::policy::Policy;
 use super::App;
 use super::answer::Json;
 use super::auth::Caller;
-use super::body::JsonBody;
+use super::body::StrictBody;
 use super::refusal::Refusal;
 
 /// The venue's policy.
@@ -29,7 +29,7 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Json<Policy>,
 pub async fn put(
     State(app): State<App>,
     caller: Caller,
-    JsonBody(policy): JsonBody<Policy>,
+    StrictBody(policy): StrictBody<Policy>,
 ) -> Result<Json<Policy>, Refusal> {
     app.server()
         .set_policy(&caller.venue, policy.clone())

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use super::App;
 use super::answer::{Json, Put};
 use super::auth::Caller;
-use super::body::JsonBody;
+use super::body::StrictBody;
 use super::params::{PathParam, QueryParams};
 use super::refusal::Refusal;
 
@@ -31,7 +31,7 @@ pub async fn put(
     State(app): State<App>,
     caller: Caller,
     PathParam(session_id): PathParam<SessionId>,
-    JsonBody(session): JsonBody<NewSession>,
+    StrictBody(session): StrictBody<NewSession>,
 ) -> Result<Put<Session>, Refusal> {
     let (session, change) = app
         .server()

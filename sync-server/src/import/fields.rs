@@ -29,6 +29,7 @@ pub(super) fn ticket(cells: &Cells<'_>, time_zone: &TimeZone) -> Result<TicketLi
         holder_mask: holder_mask(cells)?,
         last_four: holder::last_four(cells.text(Column::Phone)?)
             .map_err(|problem| Column::Phone.fault(problem))?,
+        phone: holder::full_phone(cells.text(Column::Phone)?),
         code: code(cells)?,
         admits: admits(cells)?,
         zones: zones(cells)?,

@@ -1,10 +1,12 @@
 //! What is kept of the holder: the name masked, of the phone the last four digits. The full
-//! phone goes no further than this module.
+//! phone goes on as a secret that prints nothing.
 
 use stile_core::ids::LastFour;
 use unicode_segmentation::UnicodeSegmentation;
+use zeroize::Zeroizing;
 
 use super::limits::PHONE_DIGITS;
+use super::line::Phone;
 use super::text::{ROUNDED_NUMBER, fold_char, is_rounded_number, trimmed, without_text_mark};
 
 /// The mask of a name: outer spaces trimmed, every user-perceived character but the last as `*`;
@@ -60,4 +62,17 @@ pub(super) fn last_four(phone: &str) -> Result<Option<LastFour>, &'static str> {
         return Err("more digits than a phone number has; give one number only");
     }
     Ok(LastFour::new(tail))
+}
+
+/// The digits of a phone number that [`last_four`] takes and that is not masked, as the booking
+/// system writes them. None for no phone.
+pub(super) fn full_phone(phone: &str) -> Option<Phone> {
+    let phone = without_text_mark(trimmed(phone));
+    if phone.contains('*') {
+        return None;
+    }
+    let folded = phone.chars().map(fold_char);
+    let mut digits = Zeroizing::new(String::with_capacity(phone.len()));
+    digits.extend(folded.filter(char::is_ascii_digit));
+    (!digits.is_empty()).then(|| Phone::new(digits))
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use stile_core::ids::{LastFour, OrderNumber, SessionId, TicketId, Zone};
 use stile_core::ticket::{CancelCause, TicketStatus};
 use stile_core::time::EpochSeconds;
+use zeroize::Zeroizing;
 
 use super::limits::CODE_BYTES;
 
@@ -32,6 +33,8 @@ pub struct TicketLine {
     pub holder_mask: String,
     /// The last four digits of the holder's phone.
     pub last_four: Option<LastFour>,
+    /// That phone in full, where it is written in full: for venues whose codes are bound to it.
+    pub phone: Option<Phone>,
     /// The code that the booking system printed on it, where it has codes of its own.
     pub code: Option<OpaqueCode>,
     /// Persons that it admits, 1 to 255.
@@ -59,6 +62,29 @@ pub struct TicketLine {
     /// The booking system's own count of changes to this ticket. The sink refuses a line whose
     /// count is lower than the stored one.
     pub source_version: Option<i64>,
+}
+
+/// A full phone number, digits only. Zeroized, never printed; the store keeps it sealed, and only
+/// where codes are verified with it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Phone(Zeroizing<String>);
+
+impl Phone {
+    /// Takes digits.
+    pub(super) fn new(digits: Zeroizing<String>) -> Self {
+        Self(digits)
+    }
+
+    /// The digits.
+    pub fn digits(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Phone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Phone(…)")
+    }
 }
 
 /// The text in the QR of a booking system without signatures: 1 to 256 bytes of printable ASCII.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use limits::{CHUNK_LINES, REFUSED_LINES_NAMED};
-pub use line::{NumberedLine, OpaqueCode, TicketLine};
+pub use line::{NumberedLine, OpaqueCode, Phone, TicketLine};
 pub use report::{FileFault, ImportError, ImportReport, LineFault, RefusedLine, SinkError};
 
 use intake::Intake;

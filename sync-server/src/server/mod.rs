@@ -3,14 +3,18 @@
 
 mod api_keys;
 mod attendance;
+mod claims;
 mod devices;
 mod feed;
 mod key_manifests;
 mod lists;
 mod minting;
 mod open;
+mod operators;
+mod policy_bounds;
 mod records;
 mod sessions;
+mod shared_codes;
 mod tickets;
 mod venues;
 

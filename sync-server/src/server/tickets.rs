@@ -7,6 +7,7 @@ use stile_core::ticket::CancelCause;
 use stile_core::whitelist::bucket_of;
 
 use super::Server;
+use super::shared_codes::keeps_phones;
 use crate::error::ServerError;
 use crate::import::{LineFault, NumberedLine, OpaqueCode, TicketLine};
 use crate::store::{Reissued, TicketFields, TicketInSession, TicketUpsert, Upserted};
@@ -20,12 +21,18 @@ impl Server {
         lines: Vec<NumberedLine>,
     ) -> Result<Vec<(u64, LineFault)>, ServerError> {
         let keys = self.keys(venue).await?;
-        let shapes = self.policy(venue).await?.opaque_shapes;
+        let policy = self.policy(venue).await?;
+        let (shapes, keeps_phones) = (&policy.opaque_shapes, keeps_phones(&policy));
         let mut faults = Vec::new();
         let (mut numbers, mut upserts) = (Vec::new(), Vec::new());
         for NumberedLine { line, ticket } in lines {
-            match upsert(ticket, &shapes, &keys) {
-                Ok(upsert) => {
+            let phone = ticket.phone.clone().filter(|_| keeps_phones);
+            match upsert(ticket, shapes, &keys) {
+                Ok(mut upsert) => {
+                    if let Some(phone) = phone {
+                        let sealed = self.seal_phone(venue, upsert.number, &phone);
+                        upsert.holder = Some(sealed.map_err(ServerError::internal)?);
+                    }
                     numbers.push(line);
                     upserts.push(upsert);
                 }
@@ -132,6 +139,7 @@ fn upsert(
         fields,
         status: line.status,
         cancel_cause: line.cancel_cause,
+        holder: None,
     })
 }
 

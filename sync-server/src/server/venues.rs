@@ -9,7 +9,7 @@ use stile_core::policy::Policy;
 use stile_core::protocol::NewGate;
 use stile_core::ticket::Gate;
 
-use super::Server;
+use super::{Server, policy_bounds};
 use crate::error::ServerError;
 use crate::store::{Change, NewVenue, Venue};
 use crate::venue_keys::VenueKeys;
@@ -82,7 +82,7 @@ impl Server {
     pub async fn set_policy(&self, venue: &VenueId, policy: Policy) -> Result<Change, ServerError> {
         check_policy(&policy)?;
         let number = self.keys(venue).await?.number;
-        Ok(self.store.set_policy(number, &policy).await?)
+        Ok(self.store.set_policy(number, &policy, self.now()).await?)
     }
 
     /// Puts a gate.
@@ -107,7 +107,7 @@ impl Server {
             unattended: gate.unattended,
         };
         let number = self.keys(venue).await?.number;
-        let change = self.store.put_gate(number, &gate).await?;
+        let change = self.store.put_gate(number, &gate, self.now()).await?;
         Ok((gate, change))
     }
 
@@ -207,5 +207,5 @@ fn check_policy(policy: &Policy) -> Result<(), ServerError> {
         ));
     }
     check_passport_prefix(policy)?;
-    Ok(())
+    policy_bounds::check(policy)
 }

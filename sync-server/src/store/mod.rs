@@ -18,9 +18,11 @@ pub mod sqlite;
 mod types;
 
 use async_trait::async_trait;
-use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueId, VenueNumber};
+use stile_core::ids::{
+    DeviceId, OperatorId, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
+};
 use stile_core::policy::Policy;
-use stile_core::protocol::Attendance;
+use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
 use stile_core::ticket::{CancelCause, Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
@@ -90,9 +92,17 @@ pub trait Store: Send + Sync {
     /// The venue's sealed secrets, in no order.
     async fn secrets(&self, venue: VenueNumber) -> Result<Vec<SealedSecret>>;
 
-    /// Replaces the policy. Gives all lists of the venue their next version, unless it is the
-    /// same policy.
-    async fn set_policy(&self, venue: VenueNumber, policy: &Policy) -> Result<Change>;
+    /// Keeps a sealed secret, in place of the one of its kind and kid if there is one.
+    async fn keep_secret(&self, venue: VenueNumber, secret: SealedSecret) -> Result<()>;
+
+    /// Replaces the policy. Gives all lists of the venue their next version, and their settings
+    /// hold since `now`, unless it is the same policy.
+    async fn set_policy(
+        &self,
+        venue: VenueNumber,
+        policy: &Policy,
+        now: EpochMillis,
+    ) -> Result<Change>;
 
     /// The newest key manifest, if one was ever kept.
     async fn key_manifest(&self, venue: VenueNumber) -> Result<Option<StoredKeyManifest>>;
@@ -121,15 +131,17 @@ pub trait Store: Send + Sync {
 
     // Gates and sessions
 
-    /// Puts a gate. Unless it is the same, all lists of the venue get their next version.
-    async fn put_gate(&self, venue: VenueNumber, gate: &Gate) -> Result<Change>;
+    /// Puts a gate. Unless it is the same, all lists of the venue get their next version, and
+    /// their settings hold since `now`.
+    async fn put_gate(&self, venue: VenueNumber, gate: &Gate, now: EpochMillis) -> Result<Change>;
 
     /// The venue's gates, by id.
     async fn gates(&self, venue: VenueNumber) -> Result<Vec<Gate>>;
 
     /// Puts a session. Unless it is the same, in the same transaction:
     /// - its day's list, and any day's list that it left or whose tombstones point to it, gets its
-    ///   next version and bounds; a day that loses its last session keeps its last bounds;
+    ///   next version and bounds, and its settings hold since `now`; a day that loses its last
+    ///   session keeps its last bounds;
     /// - where its day changed, its tickets go along, leaving tombstones;
     /// - where its `reentry` changed, the standings of its tickets' admissions are settled anew.
     async fn put_session(
@@ -144,6 +156,31 @@ pub trait Store: Send + Sync {
 
     /// The venue's sessions, of one day if one is given, by start and id.
     async fn sessions(&self, venue: VenueNumber, day: Option<&ServiceDay>) -> Result<Vec<Session>>;
+
+    // Operators
+
+    /// Puts an operator, with the old PIN and staff QR where none is given. Unless it is the same,
+    /// all lists of the venue get their next version, and their settings hold since `now`.
+    /// [`StoreError::Missing`] of [`NO_PIN`] if the operator is new and no PIN is given, of
+    /// [`NO_ROOM`] if there are `limit` operators already.
+    async fn put_operator(
+        &self,
+        venue: VenueNumber,
+        update: OperatorUpdate,
+        limit: usize,
+        now: EpochMillis,
+    ) -> Result<(Operator, Change)>;
+
+    /// The venue's operators, by id.
+    async fn operators(&self, venue: VenueNumber) -> Result<Vec<Operator>>;
+
+    /// Removes an operator, and says whether there was one; lists as in [`Store::put_operator`].
+    async fn remove_operator(
+        &self,
+        venue: VenueNumber,
+        id: &OperatorId,
+        now: EpochMillis,
+    ) -> Result<bool>;
 
     // Tickets
 
@@ -171,6 +208,12 @@ pub trait Store: Send + Sync {
         venue: VenueNumber,
         numbers: &[TicketNumber],
     ) -> Result<Vec<Option<TicketInSession>>>;
+
+    /// The sealed phone of a ticket's holder, as the ticket's last line left it.
+    async fn holder(&self, venue: VenueNumber, number: TicketNumber) -> Result<Option<Vec<u8>>>;
+
+    /// Forgets the sealed phones, of all venues, of tickets whose day ended before; says how many.
+    async fn forget_holders(&self, ended_before: EpochSeconds) -> Result<u64>;
 
     /// Cancels a ticket, or changes the cause of a cancelled one, which stays cancelled since when
     /// it was. The list as in
@@ -271,6 +314,26 @@ pub trait Store: Send + Sync {
         batch: FilingBatch,
         now: EpochMillis,
     ) -> Result<FilingOutcome>;
+
+    /// Answers a claim: granted if the persons fit beside what the fold counts of the ticket at
+    /// the checkpoint, the scan's own record left out, and all claims that hold the admission.
+    /// The day is found as for records. In one transaction, so of claims at the same time as many
+    /// are granted as fit.
+    ///
+    /// The same scan id gets the same answer for [`stile_core::protocol::CLAIM_LIFE_MS`]. A
+    /// granted claim holds the admission for as long, or until [`Store::file_records`] is given
+    /// the record of its id, whatever becomes of that, or a record with a higher sequence of its
+    /// device's log. A ticket that is not there is granted, and nothing is kept of it: nobody here
+    /// knows what it admits.
+    ///
+    /// An engine answers this before other writes that wait.
+    async fn claim(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        request: ClaimRequest,
+        now: EpochMillis,
+    ) -> Result<ClaimAnswer>;
 
     /// At most `limit` records of a stream behind a position (0 at first), in ascending order.
     /// Positions are given so that whoever has read up to one has missed nothing below it,

@@ -232,6 +232,7 @@ pub fn ticket(id: &str, session: &str) -> TicketLine {
         session_id: SessionId::new(session).unwrap(),
         holder_mask: "**伟".into(),
         last_four: "5678".to_owned().try_into().ok(),
+        phone: None,
         code: None,
         admits: 1,
         zones: Vec::new(),

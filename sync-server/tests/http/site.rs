@@ -37,7 +37,7 @@ pub struct Site {
     client: Client,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Site {
@@ -80,7 +80,7 @@ impl Site {
             client: client(),
             stop: Some(stop),
             serving: Some(serving),
-            _folder: folder,
+            folder,
         }
     }
 
@@ -91,6 +91,11 @@ impl Site {
             serving.await.unwrap();
         }
         self.server.close().await;
+    }
+
+    /// The server's folder.
+    pub fn data(&self) -> std::path::PathBuf {
+        self.folder.path().join("data")
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -6,6 +6,7 @@
 
 #[path = "../bed/mod.rs"]
 mod bed;
+mod claims;
 mod conflicts;
 mod feed;
 mod filing;
@@ -63,7 +64,8 @@ macro_rules! every_test_for {
                 a_session_that_moves_takes_its_tickets_along,
                 a_day_that_loses_its_last_session_keeps_its_list,
                 cancelling_twice_is_cancelling_once,
-                a_ticket_is_issued_anew_one_revision_at_a_time;
+                a_ticket_is_issued_anew_one_revision_at_a_time,
+                phones_are_kept_for_as_long_as_their_tickets_days;
             lists:
                 what_changes_gives_lists_their_next_version_and_nothing_else_does,
                 a_snapshot_sees_one_moment,
@@ -106,6 +108,16 @@ macro_rules! every_test_for {
                 records_that_waited_for_their_ticket_come_when_it_arrives,
                 days_that_are_long_over_are_passed_over,
                 no_item_is_skipped_while_many_write;
+            claims:
+                a_claim_holds_the_admission_and_the_other_hears_who_has_it,
+                of_many_claims_at_once_exactly_one_is_granted,
+                a_claim_is_answered_while_imports_are_written,
+                a_refusal_frees_what_was_claimed,
+                a_device_that_uploads_further_without_the_record_gives_its_claim_up,
+                a_claim_without_a_record_is_over_after_ten_minutes,
+                a_party_claims_until_it_is_full_and_exits_make_room,
+                a_ticket_that_nobody_knows_is_granted_and_practice_holds_nothing,
+                a_scan_that_was_uploaded_first_is_granted_what_it_has;
             pulling:
                 every_record_comes_once_while_many_write,
                 check_ins_are_the_admissions_at_in_gates,

@@ -1,12 +1,14 @@
 //! What an upsert does to tickets and to the lists that they stand in.
 
 use serde_json::json;
-use stile_core::ids::TicketId;
+use stile_core::ids::{TicketId, TicketNumber, VenueNumber};
 use stile_core::ticket::{CancelCause, Standing, TicketStatus};
+use stile_core::time::EpochSeconds;
 use stile_sync_server::import::TicketLine;
+use stile_sync_server::store::{TicketFields, TicketUpsert};
 
 use super::Stores;
-use super::bed::{Bed, TODAY, ticket};
+use super::bed::{Bed, NOW, TODAY, ticket};
 use super::lists::{day, row, rows, version};
 
 pub async fn a_ticket_without_a_session_is_refused_and_the_others_go_in(stores: &dyn Stores) {
@@ -341,4 +343,61 @@ pub async fn a_ticket_is_issued_anew_one_revision_at_a_time(stores: &dyn Stores)
 
 async fn venue(bed: &Bed) -> stile_core::ids::VenueNumber {
     bed.server.venue(&bed.venue).await.unwrap().number
+}
+
+pub async fn phones_are_kept_for_as_long_as_their_tickets_days(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let bed = Bed::on(store.clone()).await;
+    let venue = VenueNumber(1);
+    let put = |id: &str, session: &str, holder: Option<&[u8]>| {
+        let id = TicketId::new(id).unwrap();
+        let number = TicketNumber::new(u64::from(id.as_str().as_bytes()[0])).unwrap();
+        let line = TicketUpsert {
+            number,
+            bucket: 0,
+            fields: TicketFields {
+                ticket_id: id,
+                order_number: "o-1".parse().unwrap(),
+                session_id: session.parse().unwrap(),
+                zones: Vec::new(),
+                label: String::new(),
+                holder_mask: String::new(),
+                last_four: None,
+                category: String::new(),
+                attention: String::new(),
+                source: String::new(),
+                age_group: String::new(),
+                admits: 1,
+                admit_from: None,
+                admit_until: None,
+                opaque_hashes: Vec::new(),
+                source_version: None,
+            },
+            status: None,
+            cancel_cause: None,
+            holder: holder.map(<[u8]>::to_vec),
+        };
+        let store = store.clone();
+        async move {
+            store.upsert_tickets(venue, vec![line], NOW).await.unwrap();
+            number
+        }
+    };
+    let today = put("a", "s1", Some(b"sealed")).await;
+    let tomorrow = put("b", "s3", Some(b"sealed")).await;
+    let gone = put("c", "s1", Some(b"sealed")).await;
+    put("c", "s1", None).await;
+    let kept = |number| {
+        let store = store.clone();
+        async move { store.holder(venue, number).await.unwrap().is_some() }
+    };
+    assert_eq!(
+        (kept(today).await, kept(tomorrow).await, kept(gone).await),
+        (true, true, false)
+    );
+    let over = |days: i64| EpochSeconds(NOW.0 / 1000 + days * 86_400);
+    assert_eq!(store.forget_holders(over(0)).await.unwrap(), 0);
+    assert_eq!(store.forget_holders(over(1)).await.unwrap(), 1);
+    assert_eq!((kept(today).await, kept(tomorrow).await), (false, true));
+    drop(bed);
 }

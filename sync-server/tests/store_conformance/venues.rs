@@ -158,7 +158,8 @@ pub async fn a_token_enrols_one_key_however_often_it_asks(stores: &dyn Stores) {
     let gate = serde_json::from_value(serde_json::json!({
         "gate_id": "north", "checkpoint": "entry",
     }));
-    store.put_gate(venue, &gate.unwrap()).await.unwrap();
+    let now = EpochMillis(0);
+    store.put_gate(venue, &gate.unwrap(), now).await.unwrap();
     let invitation = |token: u8, gate: &str| NewEnrolment {
         token_hash: [token; 32],
         gates: vec![gate.parse().unwrap()],

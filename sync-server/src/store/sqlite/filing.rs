@@ -12,7 +12,7 @@ use super::feed::Feed;
 use super::logs::{self, OpenLog};
 use super::records::{self, Acceptance, Ids, NewRecord};
 use super::standings::{self, Admission, Facts, Movements};
-use super::{quarantine, taken_back, walk_ins};
+use super::{claims, quarantine, taken_back, walk_ins};
 use crate::store::{
     FilingBatch, FilingMovement, FilingOutcome, FilingRecord, FilingResult, Result,
 };
@@ -47,6 +47,8 @@ struct Filing<'c> {
     movements: Movements<'c>,
     feed: Feed<'c>,
     logs: Vec<OpenLog>,
+    /// Whether claims of the device wait for its records.
+    has_claims: bool,
     /// Admissions whose entries may not all fit.
     unsettled: HashSet<Admission>,
 }
@@ -67,6 +69,7 @@ pub(super) fn file(
         movements: Movements::new(connection, venue)?,
         feed: Feed::begin(connection, venue)?,
         logs: open_logs(connection, venue, batch)?,
+        has_claims: claims::any_of(connection, venue, &batch.device_id)?,
         unsettled: HashSet::new(),
     };
     let filed = batch
@@ -216,6 +219,21 @@ impl Filing<'_> {
         Ok(())
     }
 
+    fn settle_claims(&self) -> Result<()> {
+        let (connection, venue) = (self.connection, self.venue);
+        for record in &self.batch.records {
+            claims::settle(connection, venue, record.id)?;
+        }
+        for log in &self.logs {
+            let records = self.batch.records.iter();
+            let of_log = records.filter(|record| record.log_id == log.log_id);
+            if let Some(last) = of_log.map(|record| record.sequence).max() {
+                claims::pass(connection, venue, &self.batch.device_id, log.log_id, last)?;
+            }
+        }
+        Ok(())
+    }
+
     fn wait_for_ticket(&mut self, record: &FilingRecord) -> Result<Filed> {
         if !self.ids.take(record.id, &record.hash, None)? {
             return self.known(record);
@@ -263,6 +281,9 @@ impl Filing<'_> {
 
     fn finish(mut self, filed: Vec<Filed>) -> Result<FilingOutcome> {
         let (connection, venue) = (self.connection, self.venue);
+        if self.has_claims {
+            self.settle_claims()?;
+        }
         self.acceptance.finish()?;
         for log in &self.logs {
             logs::keep(connection, venue, &self.batch.device_id, log)?;

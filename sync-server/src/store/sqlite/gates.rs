@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::ids::{GateId, VenueNumber};
 use stile_core::ticket::Gate;
+use stile_core::time::EpochMillis;
 
 use super::columns::{joined, list, parsed, word};
 use super::lists;
@@ -19,7 +20,12 @@ macro_rules! gate_where {
     };
 }
 
-pub(super) fn put(connection: &Connection, venue: VenueNumber, gate: &Gate) -> Result<Change> {
+pub(super) fn put(
+    connection: &Connection,
+    venue: VenueNumber,
+    gate: &Gate,
+    now: EpochMillis,
+) -> Result<Change> {
     let change = match get(connection, venue, &gate.gate_id)? {
         None => Change::Created,
         Some(old) if old == *gate => return Ok(Change::Unchanged),
@@ -39,7 +45,7 @@ pub(super) fn put(connection: &Connection, venue: VenueNumber, gate: &Gate) -> R
             gate.unattended
         ],
     )?;
-    lists::touch_all(connection, venue)?;
+    lists::touch_all(connection, venue, now)?;
     Ok(change)
 }
 

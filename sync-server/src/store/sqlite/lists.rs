@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use stile_core::ids::VenueNumber;
-use stile_core::time::{EpochSeconds, ServiceDay};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
-use super::columns::{count, parsed, seconds};
+use super::columns::{count, millis, parsed, seconds};
 use crate::lists::day_bounds;
 use crate::store::{ListState, Result};
 
@@ -45,11 +45,46 @@ impl<'c> Versions<'c> {
 
 /// Gives all lists of the venue their next version: something that stands beside all their rows
 /// has changed.
-pub(super) fn touch_all(connection: &Connection, venue: VenueNumber) -> Result<()> {
+pub(super) fn touch_all(
+    connection: &Connection,
+    venue: VenueNumber,
+    now: EpochMillis,
+) -> Result<()> {
     connection
-        .prepare_cached("UPDATE list_days SET version = version + 1 WHERE venue = ?1")?
-        .execute([venue.0])?;
+        .prepare_cached(
+            "UPDATE list_days SET version = version + 1, settings_since = ?2 WHERE venue = ?1",
+        )?
+        .execute([i64::from(venue.0), now.0])?;
     Ok(())
+}
+
+/// Notes that what stands beside the day's rows has changed.
+pub(super) fn settings_changed(
+    connection: &Connection,
+    venue: VenueNumber,
+    day: &ServiceDay,
+    now: EpochMillis,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE list_days SET settings_since = ?3 WHERE venue = ?1 AND service_day = ?2",
+        )?
+        .execute(params![venue.0, day.as_str(), now.0])?;
+    Ok(())
+}
+
+/// Since when what stands beside the day's rows holds.
+pub(super) fn settings_since(
+    connection: &Connection,
+    venue: VenueNumber,
+    day: &ServiceDay,
+) -> Result<EpochMillis> {
+    let since = connection
+        .prepare_cached(
+            "SELECT settings_since FROM list_days WHERE venue = ?1 AND service_day = ?2",
+        )?
+        .query_row(params![venue.0, day.as_str()], |row| millis(row, 0))?;
+    Ok(since)
 }
 
 /// Makes sure that the day is there, and puts its bounds around its sessions, if it has any.

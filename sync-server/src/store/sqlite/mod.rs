@@ -3,16 +3,19 @@
 
 mod api_keys;
 mod attendance;
+mod claims;
 mod columns;
 mod devices;
 mod errors;
 mod feed;
 mod filing;
 mod gates;
+mod holders;
 mod lists;
 mod logs;
 mod moves;
 mod open;
+mod operators;
 mod quarantine;
 mod readers;
 mod records;
@@ -32,9 +35,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueId, VenueNumber};
+use stile_core::ids::{
+    DeviceId, OperatorId, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
+};
 use stile_core::policy::Policy;
-use stile_core::protocol::Attendance;
+use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
 use stile_core::ticket::{CancelCause, Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
@@ -122,10 +127,33 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn set_policy(&self, venue: VenueNumber, policy: &Policy) -> Result<Change> {
+    async fn keep_secret(&self, venue: VenueNumber, secret: SealedSecret) -> Result<()> {
+        self.writer
+            .write(move |db| venues::keep_secret(db, venue, &secret))
+            .await
+    }
+
+    async fn holder(&self, venue: VenueNumber, number: TicketNumber) -> Result<Option<Vec<u8>>> {
+        self.readers
+            .read(move |db| holders::get(db, venue, number))
+            .await
+    }
+
+    async fn forget_holders(&self, ended_before: EpochSeconds) -> Result<u64> {
+        self.writer
+            .write(move |db| holders::forget(db, ended_before))
+            .await
+    }
+
+    async fn set_policy(
+        &self,
+        venue: VenueNumber,
+        policy: &Policy,
+        now: EpochMillis,
+    ) -> Result<Change> {
         let policy = policy.clone();
         self.writer
-            .write(move |db| venues::set_policy(db, venue, &policy))
+            .write(move |db| venues::set_policy(db, venue, &policy, now))
             .await
     }
 
@@ -164,10 +192,38 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn put_gate(&self, venue: VenueNumber, gate: &Gate) -> Result<Change> {
+    async fn put_gate(&self, venue: VenueNumber, gate: &Gate, now: EpochMillis) -> Result<Change> {
         let gate = gate.clone();
         self.writer
-            .write(move |db| gates::put(db, venue, &gate))
+            .write(move |db| gates::put(db, venue, &gate, now))
+            .await
+    }
+
+    async fn put_operator(
+        &self,
+        venue: VenueNumber,
+        update: OperatorUpdate,
+        limit: usize,
+        now: EpochMillis,
+    ) -> Result<(Operator, Change)> {
+        self.writer
+            .write(move |db| operators::put(db, venue, &update, limit, now))
+            .await
+    }
+
+    async fn operators(&self, venue: VenueNumber) -> Result<Vec<Operator>> {
+        self.readers.read(move |db| operators::all(db, venue)).await
+    }
+
+    async fn remove_operator(
+        &self,
+        venue: VenueNumber,
+        id: &OperatorId,
+        now: EpochMillis,
+    ) -> Result<bool> {
+        let id = id.clone();
+        self.writer
+            .write(move |db| operators::remove(db, venue, &id, now))
             .await
     }
 
@@ -301,6 +357,19 @@ impl Store for SqliteStore {
     ) -> Result<FilingOutcome> {
         self.writer
             .write(move |db| filing::file(db, venue, &batch, now))
+            .await
+    }
+
+    async fn claim(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        request: ClaimRequest,
+        now: EpochMillis,
+    ) -> Result<ClaimAnswer> {
+        let device = device.clone();
+        self.writer
+            .write_urgently(move |db| claims::claim(db, venue, &device, &request, now))
             .await
     }
 

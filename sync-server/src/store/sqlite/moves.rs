@@ -4,10 +4,10 @@
 use rusqlite::{Connection, params};
 use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::ticket::{Session, Standing};
-use stile_core::time::ServiceDay;
+use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{parsed, to_i64};
-use super::lists::Versions;
+use super::lists::{Versions, settings_changed};
 use super::ticket_rows::{DayRow, day_row, elsewhere, replace, rows_where};
 use crate::store::{ListRow, Result};
 
@@ -111,6 +111,7 @@ pub(super) fn update_tombstones_of(
     venue: VenueNumber,
     versions: &mut Versions<'_>,
     session: &Session,
+    now: EpochMillis,
 ) -> Result<()> {
     let days = connection
         .prepare_cached(
@@ -123,6 +124,7 @@ pub(super) fn update_tombstones_of(
         .collect::<rusqlite::Result<Vec<ServiceDay>>>()?;
     for day in days {
         let version = versions.next(&day)?;
+        settings_changed(connection, venue, &day, now)?;
         connection
             .prepare_cached(
                 "UPDATE tickets INDEXED BY tombstones_by_session SET moved_day = ?4, moved_admit_from = ?5, version = ?6

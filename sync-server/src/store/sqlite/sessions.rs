@@ -7,7 +7,7 @@ use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{joined, list, parsed, seconds, word};
 use super::feed::Feed;
-use super::lists::{Versions, settle_bounds};
+use super::lists::{Versions, settings_changed, settle_bounds};
 use super::words::Word;
 use super::{moves, standings};
 use crate::store::{Change, Result};
@@ -36,16 +36,18 @@ pub(super) fn put(
     write(connection, venue, session, now)?;
     let mut versions = Versions::new(connection, venue);
     settle_bounds(connection, venue, &session.service_day)?;
+    settings_changed(connection, venue, &session.service_day, now)?;
     versions.next(&session.service_day)?;
     let Some(old) = old else {
         return Ok(Change::Created);
     };
     if old.service_day != session.service_day {
         settle_bounds(connection, venue, &old.service_day)?;
+        settings_changed(connection, venue, &old.service_day, now)?;
         versions.next(&old.service_day)?;
         moves::move_session(connection, venue, &mut versions, &old.service_day, session)?;
     }
-    moves::update_tombstones_of(connection, venue, &mut versions, session)?;
+    moves::update_tombstones_of(connection, venue, &mut versions, session, now)?;
     if old.reentry != session.reentry {
         let mut feed = Feed::begin(connection, venue)?;
         standings::settle_session(connection, venue, session, now, &mut feed)?;

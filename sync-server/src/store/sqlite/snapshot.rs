@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params};
 use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::protocol::Settings;
-use stile_core::time::{EpochMillis, ServiceDay};
+use stile_core::time::ServiceDay;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::columns::{count, to_i64};
 use super::readers::blocking;
 use super::ticket_rows::{list_row, rows_where};
-use super::{gates, lists, sessions, venues};
+use super::{gates, lists, operators, sessions, venues};
 use crate::store::{ListRow, ListSnapshot, ListState, Result, StoreError};
 
 /// A connection within a reading transaction.
@@ -75,9 +75,9 @@ impl ListSnapshot for Snapshot {
                 sessions: sessions::of_list(connection, venue, day)?,
                 gates: gates::all(connection, venue)?,
                 policy: venues::policy(connection, venue)?,
-                operators: Vec::new(),
+                operators: operators::all(connection, venue)?,
                 document_key: None,
-                since: EpochMillis::default(),
+                since: lists::settings_since(connection, venue, day)?,
             })
         })
         .await

@@ -23,7 +23,7 @@ pub(super) struct Admission {
 
 impl Admission {
     /// The columns that it is found by.
-    fn key(&self, venue: VenueNumber) -> (u16, i64, &str, &str) {
+    pub(super) fn key(&self, venue: VenueNumber) -> (u16, i64, &str, &str) {
         let Self {
             number,
             day,
@@ -256,6 +256,16 @@ pub(super) fn settle_one(
 
 fn settled(connection: &Connection, venue: VenueNumber, admission: &Admission) -> Result<Settled> {
     let (admits, reentry) = rule(connection, venue, admission.number)?;
+    let movements = movements_of(connection, venue, admission)?;
+    Ok(settle(admits, reentry, movements))
+}
+
+/// What moved people of an admission, taken back ones left out, in no order.
+pub(super) fn movements_of(
+    connection: &Connection,
+    venue: VenueNumber,
+    admission: &Admission,
+) -> Result<Vec<Movement>> {
     let mut statement = connection.prepare_cached(
         "SELECT record FROM movements JOIN records USING (place)
          WHERE venue = ?1 AND movements.number = ?2 AND movements.service_day = ?3
@@ -267,7 +277,7 @@ fn settled(connection: &Connection, venue: VenueNumber, admission: &Admission) -
         let bytes = row.get_ref(0)?.as_blob().map_err(|error| damaged(&error))?;
         movements.extend(movement(bytes).map_err(|error| damaged(&error))?);
     }
-    Ok(settle(admits, reentry, movements))
+    Ok(movements)
 }
 
 pub(super) fn damaged(error: &dyn std::error::Error) -> StoreError {
@@ -275,7 +285,7 @@ pub(super) fn damaged(error: &dyn std::error::Error) -> StoreError {
 }
 
 /// Persons that the ticket admits, and how often it enters.
-fn rule(
+pub(super) fn rule(
     connection: &Connection,
     venue: VenueNumber,
     number: TicketNumber,

@@ -11,7 +11,7 @@ use stile_core::time::EpochMillis;
 use super::feed::Feed;
 use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
-use super::{moves, quarantine, sessions, standings};
+use super::{holders, moves, quarantine, sessions, standings};
 use crate::store::{
     Change, ListRow, Reissued, Result, StoreError, TicketFields, TicketInSession, TicketUpsert,
     Upserted,
@@ -61,6 +61,15 @@ struct Upsert<'c> {
 
 impl Upsert<'_> {
     fn line(&mut self, line: &TicketUpsert) -> Result<Upserted> {
+        let outcome = self.put(line)?;
+        if let Upserted::Put(_) = outcome {
+            let (connection, venue) = (self.connection, self.venue);
+            holders::put(connection, venue, line.number, line.holder.as_deref())?;
+        }
+        Ok(outcome)
+    }
+
+    fn put(&mut self, line: &TicketUpsert) -> Result<Upserted> {
         let Some(session) = self.session(&line.fields.session_id)? else {
             return Ok(Upserted::UnknownSession);
         };

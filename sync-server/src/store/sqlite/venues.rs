@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::ids::{Kid, VenueId, VenueNumber};
 use stile_core::policy::Policy;
-use stile_core::time::EpochSeconds;
+use stile_core::time::{EpochMillis, EpochSeconds};
 
 use super::columns::{count, json, millis, parsed, to_i64, word};
 use super::lists;
@@ -140,6 +140,7 @@ pub(super) fn set_policy(
     connection: &Connection,
     venue: VenueNumber,
     new: &Policy,
+    now: EpochMillis,
 ) -> Result<Change> {
     if policy(connection, venue)? == *new {
         return Ok(Change::Unchanged);
@@ -148,7 +149,7 @@ pub(super) fn set_policy(
         "UPDATE venues SET policy = ?2 WHERE venue = ?1",
         params![venue.0, policy_text(new)?],
     )?;
-    lists::touch_all(connection, venue)?;
+    lists::touch_all(connection, venue, now)?;
     Ok(Change::Changed)
 }
 
@@ -163,6 +164,19 @@ pub(super) fn secrets(connection: &Connection, venue: VenueNumber) -> Result<Vec
         })
     })?;
     Ok(secrets.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn keep_secret(
+    connection: &Connection,
+    venue: VenueNumber,
+    secret: &SealedSecret,
+) -> Result<()> {
+    connection.execute(
+        "INSERT INTO venue_secrets (venue, kind, kid, sealed) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+        params![venue.0, secret.kind.word(), secret.kid.0, secret.sealed],
+    )?;
+    Ok(())
 }
 
 pub(super) fn key_manifest(

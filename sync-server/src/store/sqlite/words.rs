@@ -2,7 +2,7 @@
 //! written years ago are read with them.
 
 use stile_core::admissions::Way;
-use stile_core::protocol::{QuarantineCause, RecordStanding};
+use stile_core::protocol::{OperatorRole, QuarantineCause, RecordStanding};
 use stile_core::ticket::{CancelCause, Direction, Reentry, SessionStatus, TicketStatus};
 
 use crate::store::{Scope, SecretKind};
@@ -41,6 +41,7 @@ words! {
     Direction { In = "in", Out = "out", }
     Reentry { None = "none", AfterExit = "after_exit", Free = "free", }
     SessionStatus { Open = "open", Cancelled = "cancelled", }
+    OperatorRole { Guard = "guard", Supervisor = "supervisor", }
     Way { Entry = "entry", Exit = "exit", }
     RecordStanding { Winner = "winner", Loser = "loser", }
     QuarantineCause {
@@ -64,5 +65,6 @@ words! {
         Numbering = "numbering",
         Cursor = "cursor",
         Bearer = "bearer",
+        V1Shared = "v1_shared",
     }
 }

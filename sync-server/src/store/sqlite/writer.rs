@@ -8,7 +8,8 @@
 //! later, on a full disk or by a fault of ours, the transaction is taken back and the others are
 //! run again, each by itself.
 
-use std::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -56,21 +57,35 @@ impl<T: Send, F: FnMut(&Connection) -> Result<T> + Send> Job for Task<T, F> {
 
 /// Hands jobs to the writing thread.
 pub(super) struct Writer {
-    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    jobs: Mutex<Option<mpsc::Sender<Message>>>,
+    urgent: Urgent,
     thread: Mutex<Option<JoinHandle<()>>>,
     feed: watch::Receiver<u64>,
 }
+
+/// A job, or word that an urgent one waits.
+type Message = Option<Box<dyn Job>>;
+
+/// Jobs that go before all others; as many at most as there are connections.
+type Urgent = Arc<Mutex<VecDeque<Box<dyn Job>>>>;
 
 impl Writer {
     /// Starts the thread. It owns the connection, and closes it when the writer is closed.
     pub(super) fn start(connection: Connection) -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE_JOBS);
         let (added, feed) = watch::channel(0);
+        let urgent = Urgent::default();
+        let queue = Queue {
+            jobs: receiver,
+            urgent: Arc::clone(&urgent),
+            held: None,
+        };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || run(&connection, receiver, &added))?;
+            .spawn(move || run(&connection, queue, &added))?;
         Ok(Self {
             jobs: Mutex::new(Some(sender)),
+            urgent,
             thread: Mutex::new(Some(thread)),
             feed,
         })
@@ -88,15 +103,26 @@ impl Writer {
         job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let jobs = lock(&self.jobs).clone().ok_or(StoreError::Closed)?;
-        let (answer, answered) = oneshot::channel();
-        let task = Task {
-            job,
-            value: None,
-            answer,
-        };
-        jobs.send(Box::new(task))
+        let (task, answered) = task(job);
+        jobs.send(Some(task))
             .await
             .map_err(|_| StoreError::Closed)?;
+        drop(jobs);
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// The same, before all jobs that wait: for what a person at a gate waits for. The transaction
+    /// that takes it takes no other job any more.
+    pub(super) async fn write_urgently<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let jobs = lock(&self.jobs).clone().ok_or(StoreError::Closed)?;
+        let (task, answered) = task(job);
+        lock(&self.urgent).push_back(task);
+        // Where there is no room for a word, the thread is at work and looks by itself. It does
+        // not end while this sender is there.
+        let _ = jobs.try_send(None);
         drop(jobs);
         answered.await.map_err(|_| StoreError::Closed)?
     }
@@ -111,19 +137,67 @@ impl Writer {
     }
 }
 
+fn task<T: Send + 'static>(
+    job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
+    let (answer, answered) = oneshot::channel();
+    let task = Task {
+        job,
+        value: None,
+        answer,
+    };
+    (Box::new(task), answered)
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn run(
-    connection: &Connection,
-    mut jobs: mpsc::Receiver<Box<dyn Job>>,
-    added: &watch::Sender<u64>,
-) {
-    while let Some(job) = jobs.blocking_recv() {
-        commit_group(connection, job, &mut jobs);
+/// The jobs that wait, as the thread sees them.
+struct Queue {
+    jobs: mpsc::Receiver<Message>,
+    urgent: Urgent,
+    /// A job that was taken while an urgent one came.
+    held: Option<Box<dyn Job>>,
+}
+
+impl Queue {
+    /// Waits for a job, and says whether it is urgent; `None` once the writer is closed and
+    /// nothing waits any more.
+    fn wait(&mut self) -> Option<(Box<dyn Job>, bool)> {
+        loop {
+            if let Some(job) = self.waiting() {
+                return Some(job);
+            }
+            match self.jobs.blocking_recv() {
+                Some(job) => self.held = job,
+                // Whoever handed an urgent job over held a sender meanwhile, so it is there now.
+                None => return self.waiting(),
+            }
+        }
+    }
+
+    /// The next job if one waits; urgent ones first.
+    fn waiting(&mut self) -> Option<(Box<dyn Job>, bool)> {
+        if let Some(job) = self.next_urgent() {
+            return Some((job, true));
+        }
+        while self.held.is_none() {
+            self.held = self.jobs.try_recv().ok()?;
+        }
+        self.held.take().map(|job| (job, false))
+    }
+
+    fn next_urgent(&mut self) -> Option<Box<dyn Job>> {
+        lock(&self.urgent).pop_front()
+    }
+}
+
+fn run(connection: &Connection, mut queue: Queue, added: &watch::Sender<u64>) {
+    while let Some((job, is_urgent)) = queue.wait() {
+        commit_group(connection, job, is_urgent, &mut queue);
         match feed::total(connection) {
             Ok(total) => {
                 added.send_if_modified(|known| std::mem::replace(known, total) != total);
@@ -137,17 +211,14 @@ fn run(
     }
 }
 
-fn commit_group(
-    connection: &Connection,
-    first: Box<dyn Job>,
-    jobs: &mut mpsc::Receiver<Box<dyn Job>>,
-) {
+fn commit_group(connection: &Connection, first: Box<dyn Job>, is_urgent: bool, queue: &mut Queue) {
     let began = Instant::now();
     if let Err(error) = begin(connection) {
         return first.answer(Err(error));
     }
     let mut done = Vec::new();
     let mut next = Some(first);
+    let mut urgent_only = is_urgent;
     while let Some(mut job) = next {
         let written = connection.total_changes();
         match job.run(connection) {
@@ -165,7 +236,14 @@ fn commit_group(
             }
         }
         let goes_on = done.len() < GROUP_JOBS && began.elapsed() < GROUP_TIME;
-        next = goes_on.then(|| jobs.try_recv().ok()).flatten();
+        next = match goes_on {
+            true if urgent_only => queue.next_urgent(),
+            true => queue.waiting().map(|(job, is_urgent)| {
+                urgent_only = is_urgent;
+                job
+            }),
+            false => None,
+        };
     }
     let outcome = commit(connection);
     for job in done {

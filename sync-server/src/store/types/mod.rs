@@ -3,12 +3,14 @@
 
 mod api_keys;
 mod devices;
+mod operators;
 mod records;
 mod tickets;
 mod venues;
 
 pub use api_keys::*;
 pub use devices::*;
+pub use operators::*;
 pub use records::*;
 pub use tickets::*;
 pub use venues::*;

@@ -56,6 +56,8 @@ pub struct TicketUpsert {
     pub status: Option<TicketStatus>,
     /// Why it was cancelled, where `status` is cancelled.
     pub cancel_cause: Option<CancelCause>,
+    /// The holder's phone, sealed, where codes are verified with it; none forgets an old one.
+    pub holder: Option<Vec<u8>>,
 }
 
 /// What became of a line of an upsert.

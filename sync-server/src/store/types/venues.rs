@@ -76,10 +76,12 @@ pub enum SecretKind {
     Cursor,
     /// Devices' bearers are derived from it.
     Bearer,
+    /// A booking system signs its v1 codes with it. Imported, not made.
+    V1Shared,
 }
 
 impl SecretKind {
-    /// Every kind.
+    /// Every kind that a venue is made with.
     pub const ALL: [Self; 7] = [
         Self::Root,
         Self::List,
@@ -100,6 +102,7 @@ impl SecretKind {
             Self::Numbering => "numbering",
             Self::Cursor => "cursor",
             Self::Bearer => "bearer",
+            Self::V1Shared => "v1_shared",
         }
     }
 }
