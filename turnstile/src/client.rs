@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::{RequestBuilder, Response, redirect};
 use stile_core::outbox::HttpAnswer;
 use stile_core::platform::Platform;
-use stile_core::protocol::{EnrolRequest, Problem, TIME_HEADER};
+use stile_core::protocol::{ClaimRequest, EnrolRequest, Problem, TIME_HEADER, VerifyRequest};
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use crate::tls;
@@ -19,12 +19,15 @@ pub use crate::tls::Clock;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(7);
 /// Time for a small answer, and for an upload of 100 records on a slow link.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the server may wait for news before it answers the feed: well under
+/// [`STALL_TIMEOUT`], and rare enough that a thousand gates ask a hundred times a second.
+const FEED_WAIT: Duration = Duration::from_secs(10);
 /// Time without a byte of a list: a slow link gives some, a hung server gives none.
 const STALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time for a whole list: 100,000 tickets are some 10 MB packed, at 256 kbit/s.
 const LIST_TIMEOUT: Duration = Duration::from_secs(600);
-/// Connections kept: the list's and the upload's.
-const IDLE_CONNECTIONS: usize = 2;
+/// Connections kept: the list's, the feed's and the upload's.
+const IDLE_CONNECTIONS: usize = 3;
 /// How long an unused connection is kept: beyond the pause between two polls.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest small answer, in bytes, unpacked: results for 500 records, or three manifests and a
@@ -138,6 +141,46 @@ impl Client {
             .header(reqwest::header::CONTENT_TYPE, "application/json")
             .body(body);
         self.send(request.bearer_auth(bearer).timeout(REQUEST_TIMEOUT))
+            .await
+    }
+
+    /// `GET /v1/gate/admissions`: what other gates did behind a cursor; waits for news.
+    pub async fn admissions(
+        &self,
+        bearer: &str,
+        after: Option<&str>,
+    ) -> Result<Answer, ClientError> {
+        let wait = FEED_WAIT.as_secs();
+        let request = self.http.get(self.url("/v1/gate/admissions"));
+        let request = match after {
+            Some(after) => request.query(&[("after", after), ("wait", &wait.to_string())]),
+            None => request,
+        };
+        self.send(request.bearer_auth(bearer).timeout(REQUEST_TIMEOUT))
+            .await
+    }
+
+    /// `POST /v1/gate/claims`, answered within `deadline` or not at all.
+    pub async fn claim(
+        &self,
+        bearer: &str,
+        claim: &ClaimRequest,
+        deadline: Duration,
+    ) -> Result<Answer, ClientError> {
+        let request = self.http.post(self.url("/v1/gate/claims")).json(claim);
+        self.send(request.bearer_auth(bearer).timeout(deadline))
+            .await
+    }
+
+    /// `POST /v1/gate/codes/verify`, answered within `deadline` or not at all.
+    pub async fn verify(
+        &self,
+        bearer: &str,
+        code: &VerifyRequest,
+        deadline: Duration,
+    ) -> Result<Answer, ClientError> {
+        let request = self.http.post(self.url("/v1/gate/codes/verify")).json(code);
+        self.send(request.bearer_auth(bearer).timeout(deadline))
             .await
     }
 

@@ -1,6 +1,7 @@
 //! A headless gate: what a scanner reads goes through core's decision to a relay, while records
 //! go up and lists come down beside it. Decides nothing itself; has no screen.
 
+mod asker;
 pub mod client;
 pub mod commands;
 pub mod config;

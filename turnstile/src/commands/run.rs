@@ -10,6 +10,7 @@ use stile_core::platform::Platform;
 use stile_core::ticket::Direction;
 
 use super::{CommandError, machine};
+use crate::asker::ServerAsker;
 use crate::config::{Config, Settings, Wiring};
 use crate::controller::Controller;
 use crate::display::{Display, Panel};
@@ -168,6 +169,10 @@ fn work(
         // On a full disk the file grows old, which says as much.
         let _ = status.write(&folder);
     };
+    device.set_asker(Arc::new(ServerAsker::start(
+        &device,
+        Arc::clone(&platform),
+    )?));
     let sync = SyncLoop::start(Arc::clone(&device), platform, lines.tell(), every_second)?;
     inputs::start(&config.inputs, &ports, pulses.holder(), &passages, &inputs).map_err(machine)?;
     let count = scanners.len();

@@ -2,6 +2,7 @@
 //! lists come down, the clock hears the server. A server that hangs blocks this thread alone.
 //! What goes when, and what an answer means, is core's to say.
 
+mod feed;
 mod lists;
 mod uploads;
 
@@ -62,6 +63,7 @@ pub struct SyncLoop {
 pub struct Wake {
     uploads: Arc<Notify>,
     lists: Arc<Notify>,
+    feed: Arc<Notify>,
 }
 
 impl Wake {
@@ -75,6 +77,7 @@ impl Wake {
         device.network_is_here();
         self.uploads.notify_one();
         self.lists.notify_one();
+        self.feed.notify_one();
     }
 }
 
@@ -212,8 +215,13 @@ impl Work {
 
     async fn run(&self, stop: &Notify, every_second: impl FnMut(LiveStatus)) {
         tokio::select! {
-            ((), (), ()) = async {
-                tokio::join!(self.uploads(), self.lists(), self.seconds(every_second))
+            ((), (), (), ()) = async {
+                tokio::join!(
+                    self.uploads(),
+                    self.lists(),
+                    self.feed(),
+                    self.seconds(every_second)
+                )
             } => {}
             () = stop.notified() => {}
         }
