@@ -1,0 +1,131 @@
+//! Records on their way up: signed batches and what their answers change.
+
+use std::fs;
+
+use stile_core::device::Uploaded;
+use stile_core::ids::Kid;
+use stile_core::keys::DeviceVerifyingKey;
+use stile_core::outbox::HttpAnswer;
+use stile_core::protocol::{Batch, Code, Filed, Problem, RecordHead, SignedBatch};
+use stile_core::signed::Domain;
+
+use crate::bed::{at_gate, exported, ok, result};
+
+#[test]
+fn a_batch_is_signed_by_the_device_over_the_bytes_of_its_journal() {
+    let gate = at_gate();
+    let device = gate.ready();
+    device.scan(&gate.g2(0));
+    let upload = device.next_upload().unwrap().unwrap();
+    let SignedBatch(signed) = serde_json::from_slice(&upload.body).unwrap();
+    let request = {
+        // The identity's public key is what the certificate names.
+        let text = fs::read_to_string(gate.folder.path().join("identity.json")).unwrap();
+        let identity: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let seed = data_encoding::BASE64.decode(identity["seed"].as_str().unwrap().as_bytes());
+        stile_core::keys::DeviceSigningKey::from_seed(&seed.unwrap().try_into().unwrap())
+    };
+    assert_eq!(signed.kid, Kid(0));
+    let key = DeviceVerifyingKey::from_bytes(request.verifying_key().as_bytes()).unwrap();
+    let payload = signed.verify(&Domain::RECORDS, &key).unwrap();
+    let batch: Batch<'_> = serde_json::from_slice(&payload).unwrap();
+    let mut in_journal = String::new();
+    device
+        .export(|text| {
+            in_journal = text.to_owned();
+            Ok::<_, stile_core::journal::JournalError>(())
+        })
+        .unwrap();
+    assert_eq!(batch.records[0].get(), in_journal);
+}
+
+#[test]
+fn only_records_that_a_well_formed_answer_names_leave_the_outbox() {
+    let gate = at_gate();
+    let device = gate.ready();
+    for ticket in 0..3 {
+        device.scan(&gate.g2(ticket));
+    }
+    let records = exported(&device);
+    let upload = device.next_upload().unwrap().unwrap();
+    let page = HttpAnswer {
+        status: 200,
+        body: b"<html>log in</html>".to_vec(),
+        ..ok(vec![])
+    };
+    assert!(matches!(
+        device.upload_answered(&upload, Some(&page)).unwrap(),
+        Uploaded::Failed(_)
+    ));
+    assert!(matches!(
+        device.upload_answered(&upload, None).unwrap(),
+        Uploaded::Failed(_)
+    ));
+    assert_eq!(exported(&device).len(), 3);
+    let answer = ok(vec![
+        result(&records[0], Filed::Accepted),
+        result(&records[2], Filed::Quarantined),
+    ]);
+    assert_eq!(
+        device.upload_answered(&upload, Some(&answer)).unwrap(),
+        Uploaded::Delivered(2)
+    );
+    assert_eq!(exported(&device).len(), 1);
+    let status = device.status().unwrap();
+    assert_eq!(
+        (status.unsent, status.quarantined, status.records),
+        (1, 1, 3)
+    );
+    let again = device.next_upload().unwrap().unwrap();
+    let answer = ok(vec![result(&records[1], Filed::Replayed)]);
+    device.upload_answered(&again, Some(&answer)).unwrap();
+    assert!(device.next_upload().unwrap().is_none());
+}
+
+#[test]
+fn one_poison_record_is_set_aside_as_stuck_and_the_others_go_up() {
+    let gate = at_gate();
+    let device = gate.ready();
+    for ticket in 0..5 {
+        device.scan(&gate.g2(ticket));
+    }
+    let records = exported(&device);
+    let poison = records[2].id;
+    let problem = Problem::new(Code::Unprocessable, "record 0");
+    let body = serde_json::to_vec(&problem).unwrap();
+    let refuse = HttpAnswer {
+        status: 422,
+        retry_after_s: None,
+        body,
+    };
+    let mut rounds = 0;
+    while let Some(upload) = device.next_upload().unwrap() {
+        rounds += 1;
+        assert!(rounds < 50, "the poison record blocks the outbox");
+        let SignedBatch(signed) = serde_json::from_slice(&upload.body).unwrap();
+        let payload = data_encoding::BASE64
+            .decode(signed.payload.as_bytes())
+            .unwrap();
+        let batch: Batch<'_> = serde_json::from_slice(&payload).unwrap();
+        let heads: Vec<RecordHead> = batch
+            .records
+            .iter()
+            .map(|one| serde_json::from_str(one.get()).unwrap())
+            .collect();
+        if heads.iter().any(|head| head.id == poison) {
+            device.upload_answered(&upload, Some(&refuse)).unwrap();
+        } else {
+            let results = heads
+                .iter()
+                .map(|head| result(head, Filed::Accepted))
+                .collect();
+            device.upload_answered(&upload, Some(&ok(results))).unwrap();
+        }
+    }
+    let status = device.status().unwrap();
+    assert_eq!((status.unsent, status.stuck, status.synced), (0, 1, 4));
+    assert_eq!(exported(&device)[0].id, poison, "it is kept and exportable");
+    gate.platform.pass_ms(3_600_000);
+    let retry = device.next_upload().unwrap().unwrap();
+    assert_eq!(retry.records(), 1, "it is tried again after an hour");
+}
