@@ -34,7 +34,8 @@ fn downgrade(scene: &AtGate) {
             SELECT * FROM new.refinery_schema_history WHERE version = 1;
          INSERT INTO fact SELECT * FROM new.fact;
          INSERT INTO log SELECT * FROM new.log;
-         INSERT INTO sync_log SELECT * FROM new.sync_log;
+         INSERT INTO sync_log
+            SELECT position, log, sequence, record_id, sync_status, record FROM new.sync_log;
          INSERT INTO admission
             SELECT service_day, ticket_number, checkpoint, record_id, gate_id, is_exit, persons,
                    at, anchored, log, sequence FROM new.admission;",
