@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use axum::http::{HeaderMap, Method};
-use stile_core::device::{Candidate, Device, Identity, Uploaded};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use stile_core::device::{Asker, Candidate, Device, Identity, Uploaded};
 use stile_core::ids::GateId;
 use stile_core::outbox::HttpAnswer;
 use stile_core::platform::Platform;
 use stile_core::protocol::{
-    EnrolAnswer, Enrolment, EnrolmentText, FeedAnswer, NewEnrolment, TIME_HEADER,
+    ClaimAnswer, ClaimRequest, EnrolAnswer, Enrolment, EnrolmentText, FeedAnswer, NewEnrolment,
+    TIME_HEADER, VerifyAnswer, VerifyRequest,
 };
 use stile_core::time::EpochMillis;
 use tempfile::TempDir;
@@ -98,7 +101,12 @@ impl VirtualDevice {
     pub fn upload(&self, server: &VirtualServer) -> Result<()> {
         let device = self.device();
         while let Some(upload) = device.next_upload()? {
-            let answer = self.ask(server, Method::POST, "/v1/gate/records", upload.body.clone())?;
+            let answer = self.ask(
+                server,
+                Method::POST,
+                "/v1/gate/records",
+                upload.body.clone(),
+            )?;
             match device.upload_answered(&upload, Some(&as_heard(&answer)))? {
                 Uploaded::Delivered(_) => {}
                 other => bail!("records did not go up: {other:?}"),
@@ -155,9 +163,47 @@ impl VirtualDevice {
         Ok(answer)
     }
 
+    /// Cuts the device off from the server, or lets it ask the server before it opens.
+    pub fn set_network(&self, server: Option<&Arc<VirtualServer>>) -> Result<()> {
+        if let Some(server) = server {
+            self.device().set_asker(Arc::new(Questions {
+                server: Arc::clone(server),
+                bearer: self.identity().bearer().to_owned(),
+            }));
+        }
+        self.device().set_reachable(server.is_some());
+        Ok(())
+    }
+
     /// What its identity file says.
     pub fn identity(&self) -> &Identity {
         self.device().identity()
+    }
+}
+
+/// Asks the server at once; virtual time stands still meanwhile.
+struct Questions {
+    server: Arc<VirtualServer>,
+    bearer: String,
+}
+
+impl Questions {
+    fn ask<T: DeserializeOwned>(&self, path: &str, question: &impl Serialize) -> Option<T> {
+        let body = serde_json::to_vec(question).ok()?;
+        let answer = self
+            .server
+            .device_request(Method::POST, path, &self.bearer, body);
+        answer.ok()?.json().ok()
+    }
+}
+
+impl Asker for Questions {
+    fn claim(&self, request: &ClaimRequest, _deadline_ms: u32) -> Option<ClaimAnswer> {
+        self.ask("/v1/gate/claims", request)
+    }
+
+    fn verify(&self, request: &VerifyRequest, _deadline_ms: u32) -> Option<VerifyAnswer> {
+        self.ask("/v1/gate/codes/verify", request)
     }
 }
 
@@ -176,7 +222,6 @@ fn as_heard(answer: &Answer) -> HttpAnswer {
     };
     HttpAnswer {
         status: answer.status.as_u16(),
-        content_type: text("content-type"),
         retry_after_s: text("retry-after").and_then(|text| text.parse().ok()),
         body: answer.body.clone(),
     }

@@ -1,5 +1,8 @@
 //! Time that stands until it is moved, and the machine under a device that lives in it.
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -7,6 +10,9 @@ use stile_core::clock::{BootId, Moment};
 use stile_core::platform::{Platform, Random};
 use stile_core::time::EpochMillis;
 use stile_sync_server::clock::Clock;
+
+/// What a virtual disk has left: more than any day takes.
+const FREE_BYTES: u64 = 1 << 40;
 
 /// What time it is in a virtual venue: the true time, by which its server's clock goes.
 #[derive(Debug)]
@@ -93,6 +99,16 @@ impl Platform for VirtualPlatform {
         u64::try_from(self.moment().boot_ms)
             .unwrap_or(0)
             .saturating_mul(1_000)
+    }
+
+    /// A disk that never fills.
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        Some(FREE_BYTES)
+    }
+
+    /// A file without holes costs nothing here.
+    fn allocate(&self, file: &File, bytes: u64) -> io::Result<()> {
+        file.set_len(bytes)
     }
 
     fn fingerprint(&self) -> String {

@@ -65,7 +65,7 @@ impl CodeBook {
 
     fn issue_anew(&mut self, server: &VirtualServer, ticket: &str, revision: u8) -> Result<()> {
         let path = format!("/v1/tickets/{ticket}/reissue");
-        let issued: Value = server.call(Method::POST, &path, &json!({}))?;
+        let issued: Value = server.call(Method::POST, &path, &json!({ "revision": revision }))?;
         anyhow::ensure!(
             issued["revision"] == revision,
             "issued anew: {issued}, expected revision {revision}"

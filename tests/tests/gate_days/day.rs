@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use axum::http::Method;
 use serde_json::{Value, json};
 use stile_core::device::{OrderTicket, OverrideAsked, Say, ScanOutcome};
-use stile_core::ids::{GateId, OrderNumber, RecordId, TicketId};
+use stile_core::ids::{GateId, OrderNumber, RecordId};
 use stile_core::reason::Reason;
 use stile_core::record::PassageOutcome;
 use stile_core::time::{EpochMillis, EpochSeconds};
@@ -487,9 +487,4 @@ fn carried(outcome: &ScanOutcome, name: &str) -> Result<Value> {
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, came: &T) -> Result<()> {
     ensure!(expected == came, "{what}: {came:?} instead of {expected:?}");
     Ok(())
-}
-
-/// The ticket id of a name of the file.
-pub fn ticket_id(name: &str) -> Result<TicketId> {
-    id(name)
 }
