@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use stile_core::clock::Trust;
 use stile_core::ids::GateId;
-use stile_core::time::ServiceDay;
+use stile_core::time::{EpochMillis, ServiceDay};
 
 use crate::heartbeats::Loop;
 
@@ -52,6 +52,9 @@ pub enum Event {
         service_day: ServiceDay,
         /// Its tickets, tombstones included.
         tickets: u64,
+        /// Since when its sessions, gates, policy or operators hold, if they are others than before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        settings_since: Option<EpochMillis>,
     },
     /// A list, or the word on lists, was not taken; those in use stay.
     ListRefused {
@@ -250,7 +253,14 @@ impl fmt::Display for Event {
             Self::ListApplied {
                 service_day,
                 tickets,
-            } => write!(f, "list of {service_day} in use: {tickets} tickets"),
+                settings_since,
+            } => {
+                write!(f, "list of {service_day} in use: {tickets} tickets")?;
+                match settings_since {
+                    Some(_) => f.write_str(", with new settings"),
+                    None => Ok(()),
+                }
+            }
             Self::ListRefused { why } => write!(f, "{why}; the lists in use stay"),
             Self::Online => f.write_str("online: the server answers"),
             Self::Offline { why } => {

@@ -477,6 +477,7 @@ mod tests {
             repeat,
             resumed: false,
             free_passage: false,
+            list_age_ms: None,
             mode: stile_core::record::Mode::Online,
             claim: None,
             record_id: None,

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::settings::{ListTaken, changed};
 use super::{Device, Door, IdentityError};
 use crate::journal::JournalError;
 use crate::key_manifest::{KeyRing, ManifestError};
@@ -118,6 +119,14 @@ impl Door {
         })
     }
 
+    /// When the server last said that the list in use is the newest, in ms before now.
+    pub(super) fn list_age_ms(&self, now: EpochMillis) -> Option<i64> {
+        let list = self.list_for(now)?;
+        let vouched = self.vouched.get(&list.day().service_day);
+        let issued_at = list.manifest().issued_at;
+        Some(now.since(vouched.copied().unwrap_or(issued_at).max(issued_at)))
+    }
+
     pub(super) fn newest_list_issued_at(&self) -> EpochMillis {
         let issued = self
             .lists
@@ -166,6 +175,7 @@ impl Device {
             .lists
             .iter()
             .find(|list| list.day().service_day == *day);
+        let newer_word = held.is_none_or(|held| offered.issued_at > held.manifest().issued_at);
         let wanted = match held.map(HeldList::manifest) {
             None => true,
             Some(held) => match order(offered).cmp(&order(held)) {
@@ -177,7 +187,11 @@ impl Device {
                 Ordering::Equal => false,
             },
         };
-        if held.is_none_or(|held| offered.issued_at > held.manifest().issued_at) {
+        if !wanted {
+            let vouched = door.vouched.entry(day.clone()).or_default();
+            *vouched = offered.issued_at.max(*vouched);
+        }
+        if newer_word {
             door.clock.hear_manifest(offered.issued_at, moment);
         }
         Ok(wanted)
@@ -214,7 +228,7 @@ impl Device {
         }
     }
 
-    fn swap(&self, list: HeldList) {
+    fn swap(&self, list: HeldList) -> ListTaken {
         let mut door = self.door();
         let same_day = |held: &HeldList| held.day().service_day == list.day().service_day;
         let old = door
@@ -223,10 +237,18 @@ impl Device {
             .position(same_day)
             .map(|at| door.lists.swap_remove(at));
         door.clock.raise_floor(list.manifest().issued_at);
+        let taken = ListTaken {
+            tickets: list.manifest().count,
+            changed: old
+                .as_ref()
+                .map_or_else(Vec::new, |old| changed(old, &list)),
+            since: list.settings_since(),
+        };
         door.lists.push(list);
         drop(door);
         // Closing the old file takes a while, and no scan must wait for it.
         drop(old);
+        taken
     }
 }
 
@@ -299,13 +321,13 @@ impl ListDownload<'_> {
         Ok(())
     }
 
-    /// Checks the whole and puts it in use. The gate sees the old list or the new one.
-    pub fn finish(self) -> Result<u64, ListsError> {
+    /// Checks the whole and puts it in use. The gate sees the old list or the new one. Says what
+    /// changed beside the tickets.
+    pub fn finish(self) -> Result<ListTaken, ListsError> {
         let Some((builder, keys)) = self.builder.filter(|_| self.ended && self.line.is_empty())
         else {
             return Err(ListsError::CutOff(self.rows));
         };
-        self.device.swap(builder.finish(&keys)?);
-        Ok(self.rows)
+        Ok(self.device.swap(builder.finish(&keys)?))
     }
 }

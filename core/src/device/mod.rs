@@ -16,6 +16,7 @@ mod refusals;
 mod repeats;
 mod scan;
 mod set_clock;
+mod settings;
 mod status;
 mod tries;
 mod undo;
@@ -24,7 +25,7 @@ mod uploads;
 mod walk_ins;
 mod writing;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,6 +55,7 @@ pub use overrides::{Overridden, OverrideAsked};
 pub use passages::PassageNoted;
 pub use scan::{Explained, Say, ScanOutcome, TicketShown};
 pub use set_clock::ClockError;
+pub use settings::{ListTaken, SettingsPart};
 pub use status::{ClockStatus, KeyStatus, ListStatus, LiveStatus, Status};
 pub use undo::Undone;
 pub use uploads::{Upload, Uploaded};
@@ -118,6 +120,8 @@ struct Door {
     refusals: refusals::RefusalMeter,
     /// The days that the server named in its last answer.
     named: HashSet<ServiceDay>,
+    /// When the server last said of a held list that there is no newer one.
+    vouched: HashMap<ServiceDay, EpochMillis>,
     repeats: u64,
     unlogged: u64,
 }
@@ -225,6 +229,7 @@ impl Device {
                 desk,
                 refusals: refusals::RefusalMeter::default(),
                 named: HashSet::new(),
+                vouched: HashMap::new(),
                 repeats: 0,
                 unlogged: 0,
             }),

@@ -34,6 +34,8 @@ pub struct ScanOutcome {
     pub format: Option<codes::Format>,
     /// The ticket, once the code is verified.
     pub ticket: Option<TicketShown>,
+    /// Of an admission whose ticket is in no list: the list's age in ms, where it is worth showing.
+    pub list_age_ms: Option<i64>,
     /// Whether server or hub could be asked.
     pub mode: Mode,
     /// What they said to the claim, if one was made.
@@ -253,6 +255,7 @@ impl Device {
             record_id: None,
             format: None,
             ticket: None,
+            list_age_ms: None,
             mode: match self.is_reachable() {
                 true => Mode::Online,
                 false => Mode::Isolated,

@@ -109,6 +109,9 @@ pub struct ListStatus {
     pub issued_at: EpochMillis,
     /// When it is too old.
     pub not_after: EpochSeconds,
+    /// Since when its sessions, gates, policy and operators hold.
+    #[serde(default)]
+    pub settings_since: EpochMillis,
 }
 
 impl Device {
@@ -149,6 +152,7 @@ impl Device {
                 tickets: list.manifest().count,
                 issued_at: list.manifest().issued_at,
                 not_after: list.day().not_after,
+                settings_since: list.settings_since(),
             })
             .collect();
         lists.sort_by_key(|list| list.not_after);

@@ -17,6 +17,10 @@ use crate::record::{Answer, Flag, Record, Scan, What};
 use crate::ticket::{Direction, Gate};
 use crate::verdict::Verdict;
 
+/// From this age on, in ms (15 minutes), a guard is told how old the list is in which a ticket is
+/// not.
+const LIST_AGE_SHOWN_MS: i64 = 15 * 60_000;
+
 impl Device {
     /// An id for a record of now.
     pub(super) fn new_id(&self, now: Now) -> RecordId {
@@ -156,6 +160,12 @@ impl Device {
                 .found()
                 .filter(|_| decided.genuine)
                 .map(Found::shown),
+            list_age_ms: match &decided.verdict {
+                Verdict::Admit(admission) if admission.flags.contains(&Flag::Unlisted) => door
+                    .list_age_ms(prepared.now.at)
+                    .filter(|age| *age >= LIST_AGE_SHOWN_MS),
+                _ => None,
+            },
             mode: decided.mode,
             claim: decided.claim,
             now: prepared.now,

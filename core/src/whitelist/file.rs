@@ -24,7 +24,7 @@ use crate::policy::Policy;
 use crate::protocol::{ListHead, ListManifest, ListPage, Operator, Settings};
 use crate::signed::{Domain, Signed, SignedError};
 use crate::ticket::{Gate, Session, Ticket};
-use crate::time::ServiceDay;
+use crate::time::{EpochMillis, ServiceDay};
 use crate::verdict::Day;
 
 /// The layout of the file; one of another layout is dropped and fetched again.
@@ -285,6 +285,7 @@ pub struct HeldList {
     policy: Arc<Policy>,
     gates: Vec<Arc<Gate>>,
     operators: Arc<[Operator]>,
+    settings_since: EpochMillis,
     sessions: HashMap<SessionId, Arc<Session>>,
 }
 
@@ -340,6 +341,7 @@ impl HeldList {
             policy: Arc::new(settings.policy),
             gates: settings.gates.into_iter().map(Arc::new).collect(),
             operators: settings.operators.into(),
+            settings_since: settings.since,
             sessions: sessions
                 .map(|one| (one.session_id.clone(), Arc::new(one)))
                 .collect(),
@@ -370,6 +372,21 @@ impl HeldList {
     /// Who signs in at the venue's gates.
     pub fn operators(&self) -> &Arc<[Operator]> {
         &self.operators
+    }
+
+    /// Since when its settings hold.
+    pub fn settings_since(&self) -> EpochMillis {
+        self.settings_since
+    }
+
+    /// The venue's gates.
+    pub fn gates(&self) -> &[Arc<Gate>] {
+        &self.gates
+    }
+
+    /// The sessions of the day.
+    pub fn sessions(&self) -> &HashMap<SessionId, Arc<Session>> {
+        &self.sessions
     }
 
     /// A session of the day.

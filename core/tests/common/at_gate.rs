@@ -102,7 +102,7 @@ pub fn give_day(device: &Device, day: &str, stream: &[u8]) -> Result<u64, ListsE
     for piece in stream.chunks(7_777) {
         list.feed(piece)?;
     }
-    list.finish()
+    list.finish().map(|taken| taken.tickets)
 }
 
 pub fn reason(verdict: &Verdict) -> Option<Reason> {

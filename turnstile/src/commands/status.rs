@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use stile_core::device::{Device, Identity, LiveStatus};
 use stile_core::ids::{DeviceId, GateId, VenueId};
+use stile_core::journal::RoomWarning;
 use stile_core::journal::{self, Counts};
 use stile_core::platform::Platform;
 
@@ -123,6 +124,16 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
             out,
             "warning: the server says {server}, which is not believed"
         )?;
+    }
+    match live.room.warning {
+        Some(RoomWarning::Low) => {
+            writeln!(out, "warning: the disk is nearly full; make room today")?
+        }
+        Some(RoomWarning::LastHour) => writeln!(
+            out,
+            "warning: the disk is full; what is left is for an hour of admissions at most"
+        )?,
+        None => {}
     }
     if live.keys.overdue {
         writeln!(

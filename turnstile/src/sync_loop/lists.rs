@@ -1,7 +1,7 @@
 //! Lists on their way down: which to hold is asked every few seconds, and what is wanted is
 //! fetched while the gate goes on with what it has.
 
-use stile_core::device::ListsError;
+use stile_core::device::{ListTaken, ListsError};
 use stile_core::outbox::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, HttpAnswer};
 use stile_core::time::ServiceDay;
 
@@ -83,11 +83,12 @@ impl Work {
                 continue;
             }
             match self.fetch(&day).await {
-                Ok(tickets) => {
+                Ok(taken) => {
                     self.failed_days.borrow_mut().remove(&day);
                     (self.tell)(Event::ListApplied {
                         service_day: day,
-                        tickets,
+                        tickets: taken.tickets,
+                        settings_since: (!taken.changed.is_empty()).then_some(taken.since),
                     });
                 }
                 Err(why) => {
@@ -99,7 +100,7 @@ impl Work {
     }
 
     /// Fetches one day's list while the gate goes on with the one it has.
-    async fn fetch(&self, day: &ServiceDay) -> Result<u64, FetchError> {
+    async fn fetch(&self, day: &ServiceDay) -> Result<ListTaken, FetchError> {
         let bearer = self.device.identity().bearer();
         let mut answer = self.client.list(bearer, day).await?;
         self.heard(&answer);

@@ -27,7 +27,7 @@ pub fn fetch(place: &Place, figures: &mut Figures) -> Result<Device> {
         asked = Instant::now();
         Ok(())
     })?;
-    let rows = list.finish()?;
+    let rows = list.finish()?.tickets;
     let took = started.elapsed();
     let what = format!("list of {rows} tickets over HTTP, applied and verified");
     let measured = format!(
