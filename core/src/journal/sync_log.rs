@@ -96,6 +96,11 @@ impl SyncLog {
         self.waiting(SyncStatus::Stuck, 0, limit)
     }
 
+    /// The oldest records that the server set aside, at most `limit`.
+    pub fn quarantined(&self, limit: usize) -> Result<Vec<Unsent>, JournalError> {
+        self.waiting(SyncStatus::Quarantined, 0, limit)
+    }
+
     fn waiting(
         &self,
         status: SyncStatus,

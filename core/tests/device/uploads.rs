@@ -4,6 +4,7 @@ use std::fs;
 
 use stile_core::device::Uploaded;
 use stile_core::ids::Kid;
+use stile_core::journal::SyncStatus;
 use stile_core::keys::DeviceVerifyingKey;
 use stile_core::outbox::HttpAnswer;
 use stile_core::protocol::{Batch, Code, Filed, Problem, RecordHead, SignedBatch};
@@ -125,6 +126,11 @@ fn one_poison_record_is_set_aside_as_stuck_and_the_others_go_up() {
     let status = device.status().unwrap();
     assert_eq!((status.unsent, status.stuck, status.synced), (0, 1, 4));
     assert_eq!(exported(&device)[0].id, poison, "it is kept and exportable");
+    let aside = device.set_aside(10).unwrap();
+    assert_eq!(
+        (aside[0].status, aside[0].record_id, aside.len()),
+        (SyncStatus::Stuck, poison, 1)
+    );
     gate.platform.pass_ms(3_600_000);
     let retry = device.next_upload().unwrap().unwrap();
     assert_eq!(retry.records(), 1, "it is tried again after an hour");
