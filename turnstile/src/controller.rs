@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
 
 use stile_core::device::{Device, ScanOutcome};
 
@@ -11,7 +12,8 @@ use crate::fault;
 use crate::heartbeats::{BEAT_EVERY, Heartbeats, Loop};
 use crate::printer::{Lines, Read};
 use crate::relay::{Opened, Pulses};
-use crate::scanner::{Input, Passage, Reading};
+use crate::scanner::{Decided, Input, Passage, Reading};
+use crate::tui::guard::{Guard, Way};
 
 /// What stands between scanners and relay.
 pub struct Controller {
@@ -23,6 +25,8 @@ pub struct Controller {
     pub lines: Lines,
     /// Told that this loop turns, and that the relay does.
     pub beats: Arc<Heartbeats>,
+    /// Who stands at the screen, if there is one.
+    pub guard: Option<Arc<Guard>>,
     /// Told what came of each reading, behind the relay.
     pub on_outcome: Box<dyn Fn(&ScanOutcome) + Send>,
     /// Called for each new record.
@@ -41,7 +45,7 @@ impl Controller {
             match input {
                 // The gate stands open: there are no verdicts.
                 Ok(Input::Reading(_)) if emergency => {}
-                Ok(Input::Reading(reading)) => self.read(&reading),
+                Ok(Input::Reading(reading)) => self.read(reading),
                 Ok(Input::Emergency { on }) => {
                     emergency = on;
                     self.lines.event(match on {
@@ -54,6 +58,11 @@ impl Controller {
                     Passage::NotPassed => Event::NotPassed,
                 }),
                 Ok(Input::Trouble(event)) => self.lines.event(event),
+                Ok(Input::Decided(decided)) => {
+                    let Decided { outcome, asked_at } = *decided;
+                    self.wait_for_relay();
+                    self.answer(outcome, asked_at);
+                }
                 Ok(Input::Ended(scanner)) => {
                     scanners -= 1;
                     self.lines.event(Event::ScannerEnded { scanner });
@@ -71,9 +80,24 @@ impl Controller {
         }
     }
 
-    fn read(&self, reading: &Reading) {
+    fn read(&self, reading: Reading) {
+        let Reading { bytes, read_at } = reading;
+        let Some(guard) = &self.guard else {
+            self.wait_for_relay();
+            let outcome = self.device.scan(&bytes);
+            return self.answer(outcome, read_at);
+        };
+        if guard.takes(&bytes) {
+            return;
+        }
         self.wait_for_relay();
-        let outcome = self.device.scan(&reading.bytes);
+        let outcome = self.device.scan_as(&bytes, guard.say());
+        guard.saw(&outcome, Way::Reading(bytes));
+        self.answer(outcome, read_at);
+    }
+
+    /// Moves the relay as the outcome says, and only then tells of it.
+    fn answer(&self, outcome: ScanOutcome, read_at: Instant) {
         let opened = outcome.opens.then(|| self.open(&outcome));
         if outcome.record_id.is_some() {
             (self.on_record)();
@@ -81,7 +105,7 @@ impl Controller {
         (self.on_outcome)(&outcome);
         self.lines.read(Read {
             outcome,
-            read_at: reading.read_at,
+            read_at,
             opened,
         });
     }

@@ -1,5 +1,5 @@
 //! A headless gate: what a scanner reads goes through core's decision to a relay, while records
-//! go up and lists come down beside it. Decides nothing itself; has no screen.
+//! go up and lists come down beside it. Decides nothing itself; a guard may have a screen.
 
 mod asker;
 pub mod client;
@@ -22,5 +22,6 @@ pub mod sync_loop;
 pub mod systemd;
 mod threads;
 mod tls;
+pub mod tui;
 pub mod watchdog;
 pub mod words;

@@ -1,9 +1,11 @@
 //! `stile-gate`: reads flags, calls one command, and turns its error into a message and an exit
 //! code.
 
+use std::fs::File;
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use clap::{Args, Parser, Subcommand};
 use stile_core::ids::GateId;
@@ -17,11 +19,15 @@ use stile_turnstile::display::DisplaySpec;
 use stile_turnstile::relay::RelaySpec;
 use stile_turnstile::scanner::ScannerSpec;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 /// The environment variable that sets what is logged, as `info` or `stile_turnstile=debug`.
 const LOG_VARIABLE: &str = "STILE_LOG";
 /// What is logged otherwise. That a schema is up to date is no news.
 const LOG_DEFAULT: &str = "info,refinery_core=warn";
+
+/// The log's file in the data folder, while the screen has the terminal.
+const LOG_FILE: &str = "stile-gate.log";
 
 /// A gate that admits visitors when the network is gone.
 #[derive(Debug, Parser)]
@@ -131,6 +137,9 @@ struct RunFlags {
     /// One JSON object per reading and event on standard output.
     #[arg(long)]
     json: bool,
+    /// The guard's screen on this terminal; scanners come by lines of their own.
+    #[arg(long)]
+    tui: bool,
 }
 
 /// What `stile-gate.toml` says too.
@@ -191,10 +200,14 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter =
         EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
+    let log_file = log_file(&cli);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(stderr)
-        .with_ansi(stderr().is_terminal())
+        .with_ansi(log_file.is_none() && stderr().is_terminal())
+        .with_writer(match log_file {
+            Some(file) => BoxMakeWriter::new(Mutex::new(file)),
+            None => BoxMakeWriter::new(stderr),
+        })
         .with_target(false)
         .init();
     match call(cli) {
@@ -204,6 +217,18 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Where the log goes while the screen has the terminal: a file of the data folder, begun anew at
+/// each start. A log that is led elsewhere stays where it is led.
+fn log_file(cli: &Cli) -> Option<File> {
+    let is_on_screen = matches!(&cli.command, Command::Run(flags) if flags.tui);
+    let data = cli
+        .data
+        .as_ref()
+        .filter(|_| is_on_screen && stderr().is_terminal())?;
+    // Without one, the log is written over the screen: better than no log.
+    File::create(data.join(LOG_FILE)).ok()
 }
 
 fn call(cli: Cli) -> Result<(), CommandError> {
@@ -224,6 +249,7 @@ fn call(cli: Cli) -> Result<(), CommandError> {
             let options = RunOptions {
                 settings: settings()?.under(flags.gate.settings()),
                 json: flags.json,
+                tui: flags.tui,
             };
             commands::run(&data, options)
         }

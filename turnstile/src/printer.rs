@@ -50,11 +50,30 @@ pub struct Read {
     pub opened: Option<Receiver<Opened>>,
 }
 
+/// What there is to say.
+#[derive(Debug)]
+pub enum Said {
+    /// A reading.
+    Read(Box<Read>),
+    /// An event.
+    Event(Event),
+}
+
 #[derive(Debug)]
 enum Item {
-    Read(Box<Read>),
-    Event(Event),
+    Said(Said),
     End,
+}
+
+impl Read {
+    /// Waits for what comes of the opening, if the relay was told to open.
+    pub fn wait_for_opening(&mut self) -> Option<Opened> {
+        let opened = self.opened.take()?;
+        Some(opened.recv().unwrap_or_else(|_| Opened {
+            at: Instant::now(),
+            result: Err(RelayError::Gone),
+        }))
+    }
 }
 
 /// The printing thread.
@@ -74,21 +93,28 @@ pub struct Lines {
 impl Printer {
     /// Starts to print to `out`.
     pub fn start(words: Words, style: Style, out: impl Write + Send + 'static) -> io::Result<Self> {
+        let mut paper = Paper { words, style, out };
+        Self::with(move |said| match said {
+            Said::Read(read) => paper.read(read),
+            Said::Event(event) => paper.event(&event),
+        })
+    }
+
+    /// Starts to hand over what is said, one after the other, to a screen.
+    pub fn with(mut take: impl FnMut(Said) + Send + 'static) -> io::Result<Self> {
         let (queue, items) = sync_channel(QUEUE);
         let (end, ended) = sync_channel(1);
         let dropped = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&dropped);
         threads::spawn("printer", move || {
-            let mut paper = Paper { words, style, out };
             for item in items {
                 match item {
-                    Item::Read(read) => paper.read(*read),
-                    Item::Event(event) => paper.event(&event),
+                    Item::Said(said) => take(said),
                     Item::End => break,
                 }
                 let lines = counter.swap(0, Ordering::Relaxed);
                 if lines > 0 {
-                    paper.event(&Event::OutputDropped { lines });
+                    take(Said::Event(Event::OutputDropped { lines }));
                 }
             }
             // Whoever waited may have given up.
@@ -115,12 +141,12 @@ impl Printer {
 impl Lines {
     /// A reading.
     pub fn read(&self, read: Read) {
-        self.put(Item::Read(Box::new(read)));
+        self.put(Item::Said(Said::Read(Box::new(read))));
     }
 
     /// An event.
     pub fn event(&self, event: Event) {
-        self.put(Item::Event(event));
+        self.put(Item::Said(Said::Event(event)));
     }
 
     /// These lines as a place for events.
@@ -163,13 +189,8 @@ struct Paper<W: Write> {
 }
 
 impl<W: Write> Paper<W> {
-    fn read(&mut self, read: Read) {
-        let opened = read.opened.map(|opened| {
-            opened.recv().unwrap_or_else(|_| Opened {
-                at: Instant::now(),
-                result: Err(RelayError::Gone),
-            })
-        });
+    fn read(&mut self, mut read: Box<Read>) {
+        let opened = read.wait_for_opening();
         let sentence = self.words.sentence(&read.outcome);
         let line_to_relay_us = opened
             .as_ref()
@@ -217,11 +238,7 @@ impl<W: Write> Paper<W> {
     }
 
     fn event(&mut self, event: &Event) {
-        match event.weight() {
-            Weight::Normal => tracing::info!("{event}"),
-            Weight::Warning => tracing::warn!("{event}"),
-            Weight::Alarm => tracing::error!("{event}"),
-        }
+        log(event);
         if self.style.json
             && let Ok(line) = serde_json::to_string(event)
         {
@@ -235,6 +252,15 @@ impl<W: Write> Paper<W> {
             .out
             .write_all(format!("{line}\n").as_bytes())
             .and_then(|()| self.out.flush());
+    }
+}
+
+/// Puts an event into the log.
+pub fn log(event: &Event) {
+    match event.weight() {
+        Weight::Normal => tracing::info!("{event}"),
+        Weight::Warning => tracing::warn!("{event}"),
+        Weight::Alarm => tracing::error!("{event}"),
     }
 }
 

@@ -185,6 +185,21 @@ impl Words {
         }
     }
 
+    /// Date, hour and minute, as a person sets a clock.
+    pub fn date_and_minute(&self, at: EpochMillis) -> String {
+        match self.zoned(at) {
+            Some(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// The time that a person wrote as date, hour and minute; none if there is no such time.
+    pub fn typed_minute(&self, text: &str) -> Option<EpochMillis> {
+        let at = jiff::civil::DateTime::strptime("%Y-%m-%d %H:%M", text.trim()).ok()?;
+        let at = at.to_zoned_datetime(self.zone.clone()).ok()?;
+        Some(EpochMillis(at.timestamp().as_millisecond()))
+    }
+
     /// Date and time of day, for what is read the next morning.
     pub fn date_and_clock(&self, at: EpochMillis) -> String {
         match self.zoned(at) {

@@ -28,6 +28,7 @@ use crate::status_file::StatusFile;
 use crate::sync_loop::SyncLoop;
 use crate::systemd::Notifier;
 use crate::threads;
+use crate::tui::{self, Tui};
 use crate::watchdog::Watchdog;
 use crate::words::Words;
 
@@ -42,11 +43,16 @@ pub struct RunOptions {
     pub settings: Settings,
     /// One JSON object per reading and event on standard output.
     pub json: bool,
+    /// The guard's screen on the terminal.
+    pub tui: bool,
 }
 
 /// Runs the gate.
 pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
     let config = options.settings.finish()?;
+    if options.tui {
+        tui::check(&config, options.json).map_err(|why| CommandError::Usage(why.to_string()))?;
+    }
     let platform: Arc<dyn Platform> = Arc::new(Linux::new().map_err(machine)?);
     let device = match Device::open(data, config.gate.as_ref(), Arc::clone(&platform)) {
         Ok(device) => Arc::new(device),
@@ -57,22 +63,24 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
         language: config.language,
     };
     let words = Words::of(device.identity());
-    let printer = Printer::start(words.clone(), style, io::stdout()).map_err(machine)?;
+    let tui = options.tui.then(|| Tui::new(words.clone()));
+    let printer = match &tui {
+        Some(tui) => tui.printer(),
+        None => Printer::start(words.clone(), style, io::stdout()),
+    };
+    let printer = printer.map_err(machine)?;
     let display = config.display.clone();
-    let display = display.map(|spec| Display::start(spec, words.clone(), config.language));
+    let display = display.map(|spec| Display::start(spec, words, config.language));
     let display = display.transpose().map_err(machine)?;
     let panel = display.as_ref().map(|display| display.panel().clone());
-    let result = work(
-        data,
-        &config,
-        device,
-        platform,
-        words,
-        printer.lines(),
-        panel,
-    );
+    let lines = printer.lines();
+    let result = work(data, &config, device, platform, lines, panel, tui);
     display.into_iter().for_each(Display::finish);
     printer.finish();
+    if options.tui && result.is_ok() {
+        // The terminal is the shell's again.
+        println!("stile-gate: {}", Event::Stopped);
+    }
     result
 }
 
@@ -95,10 +103,11 @@ fn work(
     config: &Config,
     device: Arc<Device>,
     platform: Arc<dyn Platform>,
-    words: Words,
     lines: &Lines,
     panel: Option<Panel>,
+    tui: Option<Tui>,
 ) -> Result<(), CommandError> {
+    let words = Words::of(device.identity());
     let notifier = Arc::new(Notifier::from_environment().map_err(machine)?);
     let beats = Arc::new(Heartbeats::default());
     let ports = Arc::new(Ports::default());
@@ -184,11 +193,19 @@ fn work(
 
     let wake = sync.wake().clone();
     let signals = feedback.signals().clone();
+    let on_record = {
+        let wake = wake.clone();
+        move || wake.record()
+    };
+    let holder = pulses.holder();
+    let shown = tui.map(|tui| tui.show(&device, config.language, (inputs, holder), on_record));
+    let (guard, showing) = shown.transpose().map_err(machine)?.unzip();
     let controller = Controller {
         device,
         pulses,
         lines: lines.clone(),
         beats,
+        guard,
         on_outcome: Box::new(move |outcome| {
             signals.outcome(outcome);
             if let Some(panel) = &panel {
@@ -198,6 +215,8 @@ fn work(
         on_record: Box::new(move || wake.record()),
     };
     controller.run(&readings, count);
+    // The gate is shut: whoever quit may go.
+    drop(showing);
     feedback.finish();
     drop(watchdog);
     notifier.stopping();

@@ -13,6 +13,8 @@ mod tcp;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
+use stile_core::device::ScanOutcome;
+
 pub use framer::{Dropped, Framer, MAX_CODE_BYTES};
 pub use plugged::{Hid, Serial};
 pub use spec::ScannerSpec;
@@ -42,6 +44,15 @@ pub enum Passage {
     NotPassed,
 }
 
+/// What a guard did by hand: its record is on disk, and the gate is to open for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// What came of it.
+    pub outcome: ScanOutcome,
+    /// When it was asked for.
+    pub asked_at: Instant,
+}
+
 /// What reaches the scan loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -56,6 +67,8 @@ pub enum Input {
         /// Whether it is on.
         on: bool,
     },
+    /// What a guard did by hand.
+    Decided(Box<Decided>),
     /// A scanner has ended and sends nothing more.
     Ended(String),
     /// The program is to end.

@@ -142,6 +142,16 @@ pub fn program(data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The program in a session of its own, for which the terminal on its standard input is the one
+/// that it looks for at `/dev/tty`.
+pub fn program_on_terminal(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", env!("CARGO_BIN_EXE_stile-gate")]);
+    command.args(["--data", data.to_str().unwrap()]);
+    command.args(arguments);
+    command
+}
+
 /// Calls the program to its end.
 pub fn call(data: &Path, arguments: &[&str]) -> Output {
     program(data, arguments)

@@ -102,6 +102,7 @@ impl Bench {
             pulses: Pulses::start(vec![Box::new(relay)], Duration::ZERO, |_| ()).unwrap(),
             lines: printer.lines().clone(),
             beats: Arc::default(),
+            guard: None,
             on_outcome: Box::new(|_| ()),
             on_record: Box::new(|| ()),
         };

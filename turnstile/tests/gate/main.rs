@@ -17,6 +17,7 @@ mod inputs;
 mod modbus;
 mod plugged;
 mod relay;
+mod screen;
 mod setup;
 mod storage;
 mod sync;

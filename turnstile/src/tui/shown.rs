@@ -1,0 +1,59 @@
+//! An outcome of core's as the screen shows it.
+
+use stile_core::device::{ScanOutcome, TicketShown};
+use stile_core::reason::Reason;
+use stile_core::verdict::{Detail, Verdict};
+
+use super::acts::{Shown, Sort, TicketLines};
+use crate::words::Words;
+
+impl Shown {
+    /// A verdict in the words of its venue.
+    pub fn of(outcome: &ScanOutcome, words: &Words) -> Self {
+        let (sort, reason, persons, remaining) = match &outcome.verdict {
+            Verdict::Admit(admission) => {
+                let sort = if outcome.repeat {
+                    Sort::Repeat
+                } else {
+                    Sort::Admit
+                };
+                (sort, None, admission.persons, admission.remaining)
+            }
+            Verdict::Refuse(refusal) => {
+                let sort = match refusal.reason {
+                    Reason::AlreadyUsed => Sort::Used,
+                    _ => Sort::Refuse,
+                };
+                let remaining = match &refusal.detail {
+                    Some(Detail::Used { remaining, .. }) => *remaining,
+                    _ => 0,
+                };
+                (sort, Some(refusal.reason), 0, remaining)
+            }
+        };
+        Self {
+            record_id: outcome.record_id,
+            sort,
+            reason,
+            sentence: words.sentence(outcome),
+            at: outcome.now.at,
+            persons,
+            remaining,
+            ticket: outcome.ticket.as_ref().map(TicketLines::of),
+        }
+    }
+}
+
+impl TicketLines {
+    /// What a guard reads of a ticket.
+    pub fn of(ticket: &TicketShown) -> Self {
+        Self {
+            label: ticket.label.clone(),
+            holder_mask: ticket.holder_mask.clone(),
+            last_four: ticket.last_four,
+            admits: ticket.admits,
+            attention: ticket.attention.clone(),
+            session: ticket.session.clone(),
+        }
+    }
+}
