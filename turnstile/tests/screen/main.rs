@@ -5,6 +5,7 @@
 
 mod bed;
 mod cases;
+mod desk;
 mod forms;
 mod frames;
 mod keys;
