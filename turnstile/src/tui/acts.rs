@@ -46,6 +46,8 @@ pub enum Event {
     Shown(Box<Shown>),
     /// About once a second: how the gate is.
     State(Box<GateState>),
+    /// The emergency input holds the gate open, or no longer.
+    Emergency(bool),
     /// Something happened beside verdicts.
     Told(Weight, Sentence),
     /// What came of an act.

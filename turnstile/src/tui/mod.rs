@@ -151,6 +151,11 @@ fn show(events: &Events, words: &Words, mut read: Read) {
 
 fn tell(events: &Events, event: &GateEvent) {
     log(event);
+    match event {
+        GateEvent::EmergencyOn => events.tell(Event::Emergency(true)),
+        GateEvent::EmergencyOff => events.tell(Event::Emergency(false)),
+        _ => {}
+    }
     if let Some(sentence) = told::told(event) {
         let weight: Weight = event.weight();
         events.tell(Event::Told(weight, sentence));

@@ -61,6 +61,7 @@ phrases! {
     SECONDS = "秒", "s";
     PRACTICE = "练习模式：闸机不开，不计入", "PRACTICE: the gate stays shut, nothing counts";
     FREE_PASSAGE = "自由通行：任何人可通过", "FREE PASSAGE: open for everybody";
+    EMERGENCY = "紧急：闸机常开，不验票", "EMERGENCY: the gate stands open, no verdicts";
     KEYS_OVERDUE = "密钥清单过期，请联网", "keys overdue: connect the network";
     NO_SESSION = "当前没有场次", "no session now";
     NEXT_SESSION = "下一场", "next";

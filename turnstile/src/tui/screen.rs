@@ -19,7 +19,7 @@ use crate::words::{Sentence, Words};
 /// How long a verdict fills the screen, in states of about a second each: longer than a visitor
 /// takes to pass, short enough that nobody takes it for the next one's.
 const FRESH_STATES: u8 = 10;
-/// How long a notice stands, in states of about a second each.
+/// How long a notice that is no alarm stands, in states of about a second each.
 const NOTICE_STATES: u8 = 12;
 /// Readings kept to look back at.
 const LAST_READINGS: usize = 200;
@@ -47,6 +47,8 @@ pub struct Screen {
     pub(super) last: VecDeque<Shown>,
     pub(super) notice: Option<Notice>,
     pub(super) next_persons: u8,
+    /// The emergency input holds the gate open.
+    pub(super) emergency: bool,
     /// An act is under way, and no further one is asked for meanwhile.
     pub(super) busy: bool,
     fresh: u8,
@@ -68,6 +70,7 @@ impl Screen {
             last: VecDeque::new(),
             notice: None,
             next_persons: 1,
+            emergency: false,
             busy: false,
             fresh: 0,
             taking_back: None,
@@ -87,6 +90,10 @@ impl Screen {
             Event::State(state) => {
                 self.state = *state;
                 self.grow_old();
+                Vec::new()
+            }
+            Event::Emergency(on) => {
+                self.emergency = on;
                 Vec::new()
             }
             Event::Told(weight, sentence) => {
@@ -127,7 +134,10 @@ impl Screen {
 
     fn grow_old(&mut self) {
         self.fresh = self.fresh.saturating_sub(1);
-        if let Some(notice) = &mut self.notice {
+        // An alarm stands until somebody has seen it, or it is over.
+        if let Some(notice) = &mut self.notice
+            && notice.weight != Weight::Alarm
+        {
             notice.left = notice.left.saturating_sub(1);
         }
         self.notice.take_if(|notice| notice.left == 0);

@@ -18,6 +18,17 @@ pub fn told(event: &Event) -> Option<Sentence> {
         Event::JournalSalvaged { records, .. } => {
             format!("本机记录文件曾损坏，已救出{records}条，请告诉管理员。")
         }
+        Event::CodeBroken { scanner } => format!("{scanner}：读到残缺的内容，已丢弃，请再扫。"),
+        Event::ScannerLost { scanner, .. } => format!("扫码枪断开：{scanner}。接上后自动恢复。"),
+        Event::ScannerBack { scanner } => format!("扫码枪已恢复：{scanner}"),
+        Event::RelayLost { what } => format!("继电器断开，闸机不会开：{what}"),
+        Event::RelayBack => "继电器已恢复，闸机关闭。".into(),
+        Event::InputLost { input, .. } => format!("输入信号断开：{input}"),
+        Event::InputBack { input } => format!("输入信号已恢复：{input}"),
+        Event::FeedbackFailed { device, .. } => format!("提示设备故障：{device}。闸机照常工作。"),
+        Event::FeedbackBack { device } => format!("提示设备已恢复：{device}"),
+        Event::EmergencyOn => "紧急输入：闸机已打开。".into(),
+        Event::EmergencyOff => "紧急输入解除，闸机恢复验票。".into(),
         other if other.weight() == Weight::Normal => return None,
         other => other.to_string(),
     };

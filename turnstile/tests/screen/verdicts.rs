@@ -56,19 +56,45 @@ fn a_new_reading_does_not_end_an_undo_which_names_its_admission() {
     assert!(undoes_the_first, "{asked:?}");
 }
 
+fn say(hands: &mut Hands, weight: Weight) {
+    let sentence = both("坏了", "It is broken.");
+    hands.0.on(Event::Told(weight, sentence));
+}
+
 #[test]
 fn a_notice_goes_by_itself_and_escape_takes_it_away() {
     let mut hands = Hands::new();
-    let say = |hands: &mut Hands| {
-        hands
-            .0
-            .on(Event::Told(Weight::Alarm, both("坏了", "It is broken.")));
-    };
-    say(&mut hands);
+    say(&mut hands, Weight::Warning);
     assert!(hands.shows("It is broken."));
     hands.pass(20);
     assert!(!hands.shows("It is broken."));
-    say(&mut hands);
+    say(&mut hands, Weight::Warning);
     hands.press(&[Key::Esc]);
     assert!(!hands.shows("It is broken."));
+}
+
+#[test]
+fn an_alarm_stands_until_it_is_seen_or_over() {
+    let mut hands = Hands::new();
+    say(&mut hands, Weight::Alarm);
+    hands.pass(200);
+    assert!(hands.shows("It is broken."));
+    hands.press(&[Key::Esc]);
+    assert!(!hands.shows("It is broken."));
+    say(&mut hands, Weight::Alarm);
+    let over = both("好了", "It works again.");
+    hands.0.on(Event::Told(Weight::Normal, over));
+    assert!(!hands.shows("It is broken."));
+    hands.pass(20);
+    assert!(!hands.shows("It works again."));
+}
+
+#[test]
+fn an_emergency_stands_at_the_top_until_it_ends() {
+    let mut hands = Hands::new();
+    hands.0.on(Event::Emergency(true));
+    hands.pass(200);
+    assert!(hands.shows("EMERGENCY: the gate stands open"));
+    hands.0.on(Event::Emergency(false));
+    assert!(!hands.shows("EMERGENCY"));
 }

@@ -27,6 +27,7 @@ pub(super) fn draw(screen: &Screen, frame: &mut Frame<'_>, area: Rect) {
 pub(super) fn banners(screen: &Screen, width: u16) -> Vec<Line<'static>> {
     let (state, language) = (&screen.state, screen.language);
     let said = [
+        (screen.emergency, phrases::EMERGENCY),
         (state.practice, phrases::PRACTICE),
         (state.free_passage, phrases::FREE_PASSAGE),
         (state.keys_overdue, phrases::KEYS_OVERDUE),
