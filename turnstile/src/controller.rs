@@ -1,17 +1,18 @@
 //! The scan loop: a code comes in, core decides and makes it durable, the relay moves, and only
-//! then is anything said.
+//! then is anything said. What sensor, emergency input and staff do comes in by the same queue.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
 use stile_core::device::{Device, ScanOutcome};
+use stile_core::record::{FreePassageCause, PassageOutcome};
 
 use crate::event::Event;
 use crate::fault;
 use crate::heartbeats::{BEAT_EVERY, Heartbeats, Loop};
 use crate::printer::{Lines, Read};
-use crate::relay::{Opened, Pulses};
+use crate::relay::{Hold, Opened, Pulses};
 use crate::scanner::{Decided, Input, Passage, Reading};
 use crate::tui::guard::{Guard, Way};
 
@@ -23,7 +24,7 @@ pub struct Controller {
     pub pulses: Pulses,
     /// Takes what is to be said.
     pub lines: Lines,
-    /// Told that this loop turns, and that the relay does.
+    /// Told that this loop turns.
     pub beats: Arc<Heartbeats>,
     /// Who stands at the screen, if there is one.
     pub guard: Option<Arc<Guard>>,
@@ -37,67 +38,58 @@ impl Controller {
     /// Takes readings until the last of `scanners` has ended or the program is to. Leaves the
     /// gate shut: pulses that were promised are carried out first.
     pub fn run(self, inputs: &Receiver<Input>, mut scanners: usize) {
-        let mut emergency = false;
+        // One that was begun before a restart goes on.
+        let mut stands_open = self.follow_free_passage(false);
         while scanners > 0 {
             fault::hang_point(Loop::Scan);
             let input = inputs.recv_timeout(BEAT_EVERY);
             self.beats.beat(Loop::Scan);
             match input {
-                // The gate stands open: there are no verdicts.
-                Ok(Input::Reading(_)) if emergency => {}
                 Ok(Input::Reading(reading)) => self.read(reading),
-                Ok(Input::Emergency { on }) => {
-                    emergency = on;
-                    self.lines.event(match on {
-                        true => Event::EmergencyOn,
-                        false => Event::EmergencyOff,
-                    });
-                }
-                Ok(Input::Passage(passage)) => self.lines.event(match passage {
-                    Passage::Passed => Event::Passed,
-                    Passage::NotPassed => Event::NotPassed,
-                }),
-                Ok(Input::Trouble(event)) => self.lines.event(event),
                 Ok(Input::Decided(decided)) => {
                     let Decided { outcome, asked_at } = *decided;
-                    self.wait_for_relay();
+                    self.pulses.wait_until_at_rest();
                     self.answer(outcome, asked_at);
                 }
+                Ok(Input::Passage(passage)) => self.passage(passage),
+                Ok(Input::Emergency { on }) => self.emergency(on),
+                Ok(Input::FreePassage) => {}
+                Ok(Input::Trouble(event)) => self.lines.event(event),
                 Ok(Input::Ended(scanner)) => {
                     scanners -= 1;
                     self.lines.event(Event::ScannerEnded { scanner });
                 }
-                Err(RecvTimeoutError::Timeout) => self.wait_for_relay(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.device.keep_schedule();
+                }
                 Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }
-        }
-    }
-
-    /// Waits until the relay is at rest, and so finds out that it turns.
-    fn wait_for_relay(&self) {
-        if self.pulses.wait_until_at_rest() {
-            self.beats.beat(Loop::Relay);
+            stands_open = self.follow_free_passage(stands_open);
         }
     }
 
     fn read(&self, reading: Reading) {
         let Reading { bytes, read_at } = reading;
         let Some(guard) = &self.guard else {
-            self.wait_for_relay();
+            self.pulses.wait_until_at_rest();
             let outcome = self.device.scan(&bytes);
             return self.answer(outcome, read_at);
         };
         if guard.takes(&bytes) {
             return;
         }
-        self.wait_for_relay();
+        self.pulses.wait_until_at_rest();
         let outcome = self.device.scan_as(&bytes, guard.say());
         guard.saw(&outcome, Way::Reading(bytes));
         self.answer(outcome, read_at);
     }
 
-    /// Moves the relay as the outcome says, and only then tells of it.
+    /// Moves the relay as the outcome says, and only then tells of it. While the gate stands open
+    /// for everybody there are no verdicts to tell.
     fn answer(&self, outcome: ScanOutcome, read_at: Instant) {
+        if outcome.free_passage {
+            return;
+        }
         let opened = outcome.opens.then(|| self.open(&outcome));
         if outcome.record_id.is_some() {
             (self.on_record)();
@@ -111,19 +103,79 @@ impl Controller {
     }
 
     /// Opens the gate, and notes that it did: after a crash the same check-in opens it no more.
+    /// The others of a party follow, each by a pulse of their own.
     fn open(&self, outcome: &ScanOutcome) -> Receiver<Opened> {
         let (sender, told) = channel();
-        if let Ok(opened) = self.pulses.pulse().recv() {
-            if let (Ok(()), Some(record)) = (&opened.result, outcome.record_id)
-                && let Err(error) = self.device.released(record)
-            {
-                self.lines.event(Event::StorageTrouble {
-                    what: error.to_string(),
-                });
+        if let Ok(opened) = self.pulses.pulse(outcome.record_id).recv() {
+            if opened.result.is_ok() {
+                for _ in 1..outcome.passages {
+                    // What comes of it the relay's thread tells by itself.
+                    drop(self.pulses.pulse(outcome.record_id));
+                }
+                if let Some(record) = outcome.record_id
+                    && let Err(error) = self.device.released(record)
+                {
+                    self.storage_trouble(&error);
+                }
             }
             // The receiver is in hand.
             let _ = sender.send(opened);
         }
         told
+    }
+
+    fn passage(&self, passage: Passage) {
+        let frees = match self.device.passage(passage.admission, passage.outcome) {
+            Ok(noted) => {
+                if noted.record_id.is_some() {
+                    (self.on_record)();
+                }
+                noted.frees
+            }
+            Err(error) => {
+                self.storage_trouble(&error);
+                false
+            }
+        };
+        self.lines.event(match passage.outcome {
+            PassageOutcome::Passed => Event::Passed,
+            PassageOutcome::NotPassed => Event::NotPassed { frees },
+        });
+    }
+
+    /// The relay is held open or let go already; what remains is the record and the word.
+    fn emergency(&self, on: bool) {
+        let cause = FreePassageCause::Emergency;
+        let changed = match on {
+            true => self.device.begin_free_passage(cause, "").map(|()| true),
+            false => self.device.end_free_passage(cause).map(|it| it.is_some()),
+        };
+        match changed {
+            Ok(true) => (self.on_record)(),
+            // Off at the start, and none had been on.
+            Ok(false) => return,
+            Err(error) => self.storage_trouble(&error),
+        }
+        self.lines.event(match on {
+            true => Event::EmergencyOn,
+            false => Event::EmergencyOff,
+        });
+    }
+
+    /// The relay follows what the device says, whoever began it: input, schedule or staff. Says
+    /// whether the gate stands open now; `stood` says whether it did before.
+    fn follow_free_passage(&self, stood: bool) -> bool {
+        let stands = self.device.free_passage().is_some();
+        if stands != stood {
+            self.pulses.holder().hold(Hold::FreePassage, stands);
+            (self.on_record)();
+        }
+        stands
+    }
+
+    fn storage_trouble(&self, error: &dyn std::error::Error) {
+        self.lines.event(Event::StorageTrouble {
+            what: error.to_string(),
+        });
     }
 }

@@ -171,7 +171,10 @@ pub enum Event {
     /// Somebody passed the gate.
     Passed,
     /// The gate was opened for somebody who did not pass.
-    NotPassed,
+    NotPassed {
+        /// Whether the admission is free again.
+        frees: bool,
+    },
     /// A scanner has ended.
     ScannerEnded {
         /// Which scanner.
@@ -204,7 +207,7 @@ impl Event {
             | Self::InputBack { .. }
             | Self::FeedbackBack { .. }
             | Self::Passed
-            | Self::NotPassed
+            | Self::NotPassed { .. }
             | Self::ScannerEnded { .. }
             | Self::Stopped => Weight::Normal,
             Self::ListRefused { .. }
@@ -326,7 +329,10 @@ impl fmt::Display for Event {
             Self::FeedbackFailed { device, what } => write!(f, "{device}: {what}"),
             Self::FeedbackBack { device } => write!(f, "{device}: works again"),
             Self::Passed => f.write_str("somebody passed"),
-            Self::NotPassed => f.write_str("the gate closed and nobody passed"),
+            Self::NotPassed { frees: true } => {
+                f.write_str("the gate closed and nobody passed; the ticket may be shown once more")
+            }
+            Self::NotPassed { frees: false } => f.write_str("the gate closed and nobody passed"),
             Self::ScannerEnded { scanner } => write!(f, "{scanner}: ended"),
             Self::OutputDropped { lines } => {
                 write!(f, "{lines} lines of output were dropped: nobody takes them")

@@ -23,8 +23,6 @@ pub enum Loop {
 }
 
 impl Loop {
-    /// Of two that stopped together the later one is named: the scan loop beats for the relay
-    /// just after itself.
     const ALL: [Self; 3] = [Self::Sync, Self::Relay, Self::Scan];
 }
 

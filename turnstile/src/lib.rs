@@ -5,6 +5,7 @@ mod asker;
 pub mod client;
 pub mod commands;
 pub mod config;
+pub mod control;
 pub mod controller;
 pub mod display;
 pub mod event;

@@ -75,6 +75,14 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Let the running gate stand open for everybody, and put that on record.
+    Open {
+        /// Why.
+        #[arg(long)]
+        reason: String,
+    },
+    /// End what `open` began: each visitor is judged again.
+    Shut,
     /// Write every record that is not known to be on the server, as NDJSON.
     Export {
         /// A new file; by default standard output.
@@ -257,6 +265,8 @@ fn call(cli: Cli) -> Result<(), CommandError> {
         Command::Doctor { yes, json } => {
             commands::doctor(&data, settings()?, &DoctorOptions { yes, json })
         }
+        Command::Open { reason } => commands::open(&data, &reason),
+        Command::Shut => commands::shut(&data),
         Command::Export { out } => commands::export(&data, out.as_deref()),
         Command::Explain { code, at, gate } => {
             let gate = gate.or(settings()?.gate);

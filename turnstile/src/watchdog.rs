@@ -11,7 +11,8 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::event::{Event, Tell};
-use crate::heartbeats::Heartbeats;
+use crate::heartbeats::{Heartbeats, Loop};
+use crate::relay::Turns;
 use crate::systemd::Notifier;
 use crate::threads;
 
@@ -32,13 +33,21 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts to watch.
-    pub fn start(beats: Arc<Heartbeats>, notifier: Arc<Notifier>, tell: Tell) -> io::Result<Self> {
+    /// Starts to watch the loops that beat by themselves, and the relay.
+    pub fn start(
+        beats: Arc<Heartbeats>,
+        relay: Turns,
+        notifier: Arc<Notifier>,
+        tell: Tell,
+    ) -> io::Result<Self> {
         let (end, ended) = sync_channel(1);
         let limit = limit(notifier.watchdog());
         threads::spawn("watchdog", move || {
             let mut suspected = None;
             while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if relay.has_turned() {
+                    beats.beat(Loop::Relay);
+                }
                 match beats.hung(limit) {
                     None => {
                         suspected = None;

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use stile_core::device::Device;
 use stile_core::platform::Platform;
+use stile_core::record::FreePassageCause;
 use stile_core::ticket::Direction;
 
 use super::{CommandError, machine};
 use crate::asker::ServerAsker;
 use crate::config::{Config, Settings, Wiring};
+use crate::control::Control;
 use crate::controller::Controller;
 use crate::display::{Display, Panel};
 use crate::event::Event;
@@ -129,6 +131,7 @@ fn work(
     let scanners = open_scanners(config, &ports)?;
     let (inputs, readings) = queue();
     stop_on_signals(inputs.clone()).map_err(machine)?;
+    let _control = Control::start(data, Arc::clone(&device), inputs.clone()).map_err(machine)?;
 
     let names: Vec<_> = scanners.iter().map(|scanner| scanner.name()).collect();
     let mut status = StatusFile {
@@ -184,10 +187,20 @@ fn work(
     )?));
     let sync = SyncLoop::start(Arc::clone(&device), platform, lines.tell(), every_second)?;
     inputs::start(&config.inputs, &ports, pulses.holder(), &passages, &inputs).map_err(machine)?;
+    if config.inputs.emergency.is_none() {
+        // One that was on when its input was taken away would hold the gate open for ever.
+        let ended = device.end_free_passage(FreePassageCause::Emergency);
+        ended.map_err(|error| CommandError::Storage(error.to_string()))?;
+    }
     let count = scanners.len();
     start_scanners(scanners, &inputs).map_err(machine)?;
     let tell = lines.tell();
-    let watchdog = Watchdog::start(Arc::clone(&beats), Arc::clone(&notifier), tell);
+    let watchdog = Watchdog::start(
+        Arc::clone(&beats),
+        pulses.turns(),
+        Arc::clone(&notifier),
+        tell,
+    );
     let watchdog = watchdog.map_err(machine)?;
     notifier.ready();
 
@@ -197,8 +210,7 @@ fn work(
         let wake = wake.clone();
         move || wake.record()
     };
-    let holder = pulses.holder();
-    let shown = tui.map(|tui| tui.show(&device, config.language, (inputs, holder), on_record));
+    let shown = tui.map(|tui| tui.show(&device, config.language, inputs, on_record));
     let (guard, showing) = shown.transpose().map_err(machine)?.unzip();
     let controller = Controller {
         device,
@@ -240,9 +252,9 @@ impl PulseEvents {
     fn on(&mut self, event: PulseEvent) {
         let failed = |what| self.lines.event(Event::RelayFailed { what });
         match event {
-            PulseEvent::Pulsed => {
+            PulseEvent::Pulsed(admission) => {
                 if let Some(passages) = &self.passages {
-                    passages.expect();
+                    passages.expect(admission);
                 }
             }
             // The printer says why.

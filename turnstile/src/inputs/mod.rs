@@ -10,6 +10,8 @@ mod watch;
 use std::io;
 use std::sync::Arc;
 
+use stile_core::record::PassageOutcome;
+
 pub use debounce::{Change, Debounce};
 pub use passages::Passages;
 pub use settings::InputSettings;
@@ -39,8 +41,8 @@ pub fn start(
                 Seen::Level(change) => {
                     // First the gate, then the scan loop, which may be busy or hang.
                     holder.hold(Hold::Emergency, change.on);
-                    let told = change.on || !change.first;
-                    !told || inputs.put(Input::Emergency { on: change.on })
+                    // Also that it is off at the start: one may have ended meanwhile.
+                    inputs.put(Input::Emergency { on: change.on })
                 }
                 Seen::Nothing => true,
                 other => inputs.put(trouble(&spec, other)),
@@ -57,14 +59,17 @@ pub fn start(
                 let told = match seen {
                     // Somebody who stands in the sensor when the program starts has not passed.
                     Seen::Level(change) if change.on && !change.first => {
-                        passages.passed();
-                        inputs.put(Input::Passage(Passage::Passed))
+                        inputs.put(Input::Passage(Passage {
+                            admission: passages.passed(),
+                            outcome: PassageOutcome::Passed,
+                        }))
                     }
                     Seen::Level(_) | Seen::Nothing => true,
                     other => inputs.put(trouble(&spec, other)),
                 };
-                (0..overdue).fold(told, |told, _| {
-                    told && inputs.put(Input::Passage(Passage::NotPassed))
+                overdue.into_iter().fold(told, |told, admission| {
+                    let outcome = PassageOutcome::NotPassed;
+                    told && inputs.put(Input::Passage(Passage { admission, outcome }))
                 })
             });
         })?;

@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use stile_core::ids::RecordId;
+
 use super::{Connection, Relay, RelayError};
 use crate::threads;
 
@@ -30,8 +32,9 @@ pub struct Opened {
 /// What happens to the relay beside openings.
 #[derive(Debug)]
 pub enum PulseEvent {
-    /// A pulse has opened the gate for one person; it will be closed after the hold.
-    Pulsed,
+    /// A pulse has opened the gate for one person, by an admission if it was one; it will be
+    /// closed after the hold.
+    Pulsed(Option<RecordId>),
     /// An opening failed; whoever asked for it is told why.
     OpenFailed,
     /// The gate is closed: at start, behind a pulse, or at last after failures.
@@ -57,14 +60,23 @@ pub enum Hold {
     FreePassage,
 }
 
+/// A pulse that is wanted.
+#[derive(Debug)]
+struct Asked {
+    admission: Option<RecordId>,
+    opened: Sender<Opened>,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    asked: VecDeque<Sender<Opened>>,
+    asked: VecDeque<Asked>,
     at_rest: bool,
     emergency: bool,
     free_passage: bool,
     ending: bool,
     gone: bool,
+    /// The thread has turned since it was last asked.
+    turned: bool,
 }
 
 impl State {
@@ -121,6 +133,17 @@ impl Holder {
     }
 }
 
+/// Tells whether the pulses' thread turns; never waits for the relay.
+#[derive(Debug, Clone)]
+pub struct Turns(Arc<Desk>);
+
+impl Turns {
+    /// Whether it has turned since this was last asked. At rest, it does every two seconds.
+    pub fn has_turned(&self) -> bool {
+        std::mem::take(&mut self.0.state().turned)
+    }
+}
+
 impl Pulses {
     /// Closes the relays, then waits for pulses. A pulse moves the first relay; the others, as
     /// the one for the other direction, are opened only to hold the gate open. `on` is told of
@@ -157,25 +180,30 @@ impl Pulses {
 
     /// Waits until the relay is at rest, or held open. A visitor is admitted only when the gate
     /// can open for them: a check-in made while it still stands open for another would be used
-    /// up if the power went. False if nothing moves the relay any more.
-    pub fn wait_until_at_rest(&self) -> bool {
+    /// up if the power went.
+    pub fn wait_until_at_rest(&self) {
         let busy = |state: &mut State| !state.at_rest && !state.gone;
-        let state = self.desk.changed.wait_while(self.desk.state(), busy);
-        !state.unwrap_or_else(PoisonError::into_inner).gone
+        drop(self.desk.changed.wait_while(self.desk.state(), busy));
     }
 
-    /// Asks for a pulse. What comes of the opening arrives at the receiver; nothing does if the
+    /// Asks for a pulse, by an admission if it is one. What comes of the opening arrives at the receiver; nothing does if the
     /// relay's thread is gone. While the gate is held open nothing moves.
-    pub fn pulse(&self) -> Receiver<Opened> {
+    pub fn pulse(&self, admission: Option<RecordId>) -> Receiver<Opened> {
         let (sender, opened) = channel();
         self.desk.change(|state| {
             // A dead thread shows as a receiver without a sender.
             if !state.gone {
                 state.at_rest = false;
-                state.asked.push_back(sender);
+                let opened = sender;
+                state.asked.push_back(Asked { admission, opened });
             }
         });
         opened
+    }
+
+    /// What tells whether the relay's thread turns.
+    pub fn turns(&self) -> Turns {
+        Turns(Arc::clone(&self.desk))
     }
 
     /// What holds the gate open.
@@ -212,6 +240,7 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         loop {
             let (asked, held, ending) = {
                 let mut state = self.desk.state();
+                state.turned = true;
                 (state.asked.pop_front(), state.is_held(), state.ending)
             };
             if held && !self.is_held {
@@ -247,7 +276,7 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         }
     }
 
-    fn pulse(&mut self, asked: &Sender<Opened>) {
+    fn pulse(&mut self, asked: &Asked) {
         let result = match self.is_held {
             true => Ok(()), // it stands open
             false => {
@@ -262,9 +291,9 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         };
         let is_open = opened.result.is_ok();
         // Whoever asked may have gone.
-        let _ = asked.send(opened);
+        let _ = asked.opened.send(opened);
         (self.on)(match is_open {
-            true => PulseEvent::Pulsed,
+            true => PulseEvent::Pulsed(asked.admission),
             false => PulseEvent::OpenFailed,
         });
         if self.is_held {

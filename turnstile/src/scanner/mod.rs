@@ -14,6 +14,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use stile_core::device::ScanOutcome;
+use stile_core::ids::RecordId;
+use stile_core::record::PassageOutcome;
 
 pub use framer::{Dropped, Framer, MAX_CODE_BYTES};
 pub use plugged::{Hid, Serial};
@@ -35,13 +37,14 @@ pub struct Reading {
     pub read_at: Instant,
 }
 
-/// What the passage sensor says.
+/// What the passage sensor says: somebody passed, or the gate was opened for one person, has
+/// closed, and nobody did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
-    /// Somebody passed.
-    Passed,
-    /// The gate was opened for one person, has closed, and nobody passed.
-    NotPassed,
+pub struct Passage {
+    /// The admission that the gate was opened by, if one is known.
+    pub admission: Option<RecordId>,
+    /// What the sensor saw.
+    pub outcome: PassageOutcome,
 }
 
 /// What a guard did by hand: its record is on disk, and the gate is to open for it.
@@ -60,7 +63,7 @@ pub enum Input {
     Reading(Reading),
     /// A scanner or an input went, came, or sent what is no code: only to be told, in its order.
     Trouble(Event),
-    /// Somebody passed the gate, or did not.
+    /// What the passage sensor says.
     Passage(Passage),
     /// The emergency input changed. The gate is already held open, or let go.
     Emergency {
@@ -69,6 +72,8 @@ pub enum Input {
     },
     /// What a guard did by hand.
     Decided(Box<Decided>),
+    /// Free passage began or ended elsewhere: the relay is to follow.
+    FreePassage,
     /// A scanner has ended and sends nothing more.
     Ended(String),
     /// The program is to end.

@@ -40,8 +40,6 @@ pub struct Desk {
     pub inputs: Inputs,
     /// The screen.
     pub tell: Arc<dyn Fn(Event) + Send + Sync>,
-    /// Holds the relay open for free passage, or lets it go.
-    pub hold_open: Box<dyn Fn(bool) + Send>,
     /// Wakes the upload of a new record that no gate waits for.
     pub on_record: Box<dyn Fn() + Send>,
 }
@@ -50,15 +48,7 @@ impl Desk {
     /// Carries out acts until nobody asks any more, and says every second how the gate is.
     pub fn run(self, acts: &Receiver<Act>) {
         let mut states = States::default();
-        let mut is_held = false;
-        let mut say_state = || {
-            let state = states.of(&self.device);
-            // Told on a change alone: the relay looks up from its rest each time.
-            if std::mem::replace(&mut is_held, state.free_passage) != state.free_passage {
-                (self.hold_open)(state.free_passage);
-            }
-            (self.tell)(Event::State(Box::new(state)));
-        };
+        let mut say_state = || (self.tell)(Event::State(Box::new(states.of(&self.device))));
         let mut due = Instant::now();
         loop {
             let now = Instant::now();
@@ -289,6 +279,8 @@ impl Desk {
             Some(why) => self.device.begin_free_passage(cause, why),
             None => self.device.end_free_passage(cause).map(|_| ()),
         };
+        // The scan loop moves the relay to what the device says.
+        self.inputs.put(Input::FreePassage);
         match (done, why) {
             (Ok(()), Some(_)) => self.recorded(phrases::FREE_PASSAGE.sentence()),
             (Ok(()), None) => self.recorded(phrases::SAY_FREE_ENDED.sentence()),

@@ -27,7 +27,6 @@ use stile_core::reason::Language;
 use crate::config::Config;
 use crate::event::{Event as GateEvent, Weight};
 use crate::printer::{Printer, Read, Said, log};
-use crate::relay::{Hold, Holder};
 use crate::scanner::{Inputs, ScannerSpec};
 use crate::threads;
 use crate::words::Words;
@@ -102,7 +101,7 @@ impl Tui {
         self,
         device: &Arc<Device>,
         language: Option<Language>,
-        (inputs, holder): (Inputs, Holder),
+        inputs: Inputs,
         on_record: impl Fn() + Send + 'static,
     ) -> io::Result<(Arc<Guard>, Showing)> {
         let events = self.window.events().clone();
@@ -113,7 +112,6 @@ impl Tui {
             guard: Arc::clone(&guard),
             inputs,
             tell: Arc::new(move |event| events.tell(event)),
-            hold_open: Box::new(move |on| holder.hold(Hold::FreePassage, on)),
             on_record: Box::new(on_record),
         };
         let state = States::default().of(device);

@@ -105,6 +105,15 @@ impl Place {
     }
 
     /// All the journal's records.
+    /// The kinds of all records, oldest first.
+    pub fn record_kinds(&self) -> Vec<String> {
+        let kind = |record: String| {
+            let record: Value = serde_json::from_str(&record).unwrap();
+            record["kind"].as_str().unwrap().to_owned()
+        };
+        self.all_records().into_iter().map(kind).collect()
+    }
+
     pub fn all_records(&self) -> Vec<String> {
         self.records("1")
     }

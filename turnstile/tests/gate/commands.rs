@@ -235,8 +235,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let named = entries.map(|entry| (entry.file_name().into_string().unwrap(), entry.path()));
     // SQLite's own index over its log, and the controller's word of every second.
-    let kept = named.filter(|(name, _)| {
-        !name.ends_with("-shm") && !name.ends_with("-wal") && !name.starts_with("status.json")
+    // Its socket holds nothing.
+    let kept = named.filter(|(name, path)| {
+        path.is_file()
+            && !name.ends_with("-shm")
+            && !name.ends_with("-wal")
+            && !name.starts_with("status.json")
     });
     kept.map(|(name, path)| (name, fs::read(path).unwrap()))
         .collect()

@@ -48,7 +48,56 @@ fn in_an_emergency_the_gate_stands_open_without_verdicts_and_closes_when_it_is_o
         "close", "open", "close", "open", "close", "open", "close", "close",
     ];
     assert_eq!(scene.place.relay_moves(), expected);
-    assert_eq!(scene.place.all_records().len(), 2);
+    let kinds = scene.place.record_kinds();
+    assert_eq!(kinds, ["scan", "free_passage", "free_passage", "scan"]);
+}
+
+#[test]
+fn an_emergency_that_ended_while_the_gate_was_off_is_over_at_the_start() {
+    let scene = Scene::new();
+    let button = scene.place.beside("button");
+    set(&button, "1");
+    let emergency = format!("emergency = \"file:{}\"", button.display());
+    let mut gate = run(&scene, &emergency);
+    gate.event("emergency_on");
+    gate.kill();
+    set(&button, "0");
+    let mut gate = run(&scene, &emergency);
+    gate.event("emergency_off");
+    assert_eq!(gate.scan(&scene.code(0))["verdict"], "admit");
+    gate.kill();
+    // Its input was taken away meanwhile: nothing could ever end it.
+    set(&button, "1");
+    let mut gate = run(&scene, &emergency);
+    gate.event("emergency_on");
+    gate.kill();
+    let mut gate = run(&scene, "");
+    assert_eq!(gate.scan(&scene.code(1))["verdict"], "admit");
+}
+
+#[test]
+fn persons_who_pass_in_an_emergency_are_counted() {
+    let scene = Scene::new();
+    let (button, sensor) = (scene.place.beside("button"), scene.place.beside("sensor"));
+    set(&button, "1");
+    set(&sensor, "0");
+    let inputs = format!(
+        "emergency = \"file:{}\"\npassage = \"file:{}\"",
+        button.display(),
+        sensor.display()
+    );
+    let mut gate = run(&scene, &inputs);
+    gate.event("emergency_on");
+    for _ in 0..2 {
+        set(&sensor, "1");
+        gate.event("passed");
+        set(&sensor, "0");
+        std::thread::sleep(Duration::from_millis(300)); // beyond the debounce
+    }
+    set(&button, "0");
+    gate.event("emergency_off");
+    let last = scene.place.all_records().pop().unwrap();
+    assert!(last.contains(r#""passages":2"#), "{last}");
 }
 
 #[test]
@@ -99,7 +148,10 @@ fn who_passes_is_told_and_who_does_not_pass_in_time_is_told_too() {
     );
     let mut gate = run(&scene, &passage);
     gate.scan(&scene.code(0));
-    gate.event("not_passed");
+    assert_eq!(gate.event("not_passed")["frees"], true);
+    assert_eq!(gate.scan(&scene.code(0))["verdict"], "admit", "free again");
+    assert_eq!(gate.event("not_passed")["frees"], false, "once a ticket");
+    assert_eq!(gate.scan(&scene.code(0))["reason"], "already_used");
     gate.scan(&scene.code(1));
     set(&sensor, "1");
     gate.event("passed");

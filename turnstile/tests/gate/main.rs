@@ -12,6 +12,7 @@ mod commands;
 mod display;
 mod doctor;
 mod feedback;
+mod free_passage;
 mod gpio;
 mod inputs;
 mod modbus;

@@ -55,7 +55,7 @@ fn every_opening_has_its_close_and_none_overlap() {
     };
     let pulses = Pulses::start(vec![Box::new(relay)], Duration::from_millis(1), on).unwrap();
     assert_eq!(*moves.lock().unwrap(), ["close"], "closed before anything");
-    let opened: Vec<_> = (0..3).map(|_| pulses.pulse()).collect();
+    let opened: Vec<_> = (0..3).map(|_| pulses.pulse(None)).collect();
     for opened in opened {
         assert!(opened.recv().unwrap().result.is_ok());
     }
@@ -72,9 +72,9 @@ fn an_opening_that_fails_is_closed_and_not_tried_again() {
     let (moves, failing) = (Arc::clone(&relay.moves), Arc::clone(&relay.failing));
     let pulses = Pulses::start(vec![Box::new(relay)], Duration::ZERO, |_| ()).unwrap();
     failing.lock().unwrap().push("open");
-    assert!(pulses.pulse().recv().unwrap().result.is_err());
+    assert!(pulses.pulse(None).recv().unwrap().result.is_err());
     failing.lock().unwrap().clear();
-    assert!(pulses.pulse().recv().unwrap().result.is_ok());
+    assert!(pulses.pulse(None).recv().unwrap().result.is_ok());
     drop(pulses);
     let expected = ["close", "open", "close", "open", "close", "close"];
     assert_eq!(*moves.lock().unwrap(), expected);
@@ -110,8 +110,8 @@ fn a_gate_that_is_held_open_opens_every_relay_and_closes_when_it_is_let_go() {
     assert!(matches!(events.recv(), Ok(PulseEvent::HeldOpen)));
     holder.hold(Hold::Emergency, true);
     pulses.wait_until_at_rest();
-    assert!(pulses.pulse().recv().unwrap().result.is_ok());
-    assert!(matches!(events.recv(), Ok(PulseEvent::Pulsed)));
+    assert!(pulses.pulse(None).recv().unwrap().result.is_ok());
+    assert!(matches!(events.recv(), Ok(PulseEvent::Pulsed(_))));
     holder.hold(Hold::FreePassage, false);
     pulses.wait_until_at_rest();
     assert_eq!(
@@ -135,7 +135,7 @@ fn an_emergency_in_the_middle_of_a_pulse_does_not_close_the_gate_in_between() {
         |_| (),
     );
     let pulses = pulses.unwrap();
-    assert!(pulses.pulse().recv().unwrap().result.is_ok());
+    assert!(pulses.pulse(None).recv().unwrap().result.is_ok());
     pulses.holder().hold(Hold::Emergency, true);
     pulses.wait_until_at_rest();
     assert_eq!(*relay.moves.lock().unwrap(), ["close", "open", "open"]);

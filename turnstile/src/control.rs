@@ -1,0 +1,149 @@
+//! How other commands reach a running gate: a socket in its data folder that only its own user
+//! may use. One line of JSON asks, one answers, and the connection ends.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use stile_core::device::Device;
+use stile_core::record::FreePassageCause;
+
+use crate::scanner::{Input, Inputs};
+use crate::threads;
+
+/// The socket's name in the data folder.
+const SOCKET: &str = "control.sock";
+/// Longest request, in bytes: a reason is a sentence.
+const MAX_REQUEST_BYTES: u64 = 4096;
+/// How long either side waits for the other: a record on a slow disk, and no longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+const OWNER_ONLY: u32 = 0o600;
+
+/// What a running gate can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Stand open for everybody.
+    Open {
+        /// Why, for the record.
+        reason: String,
+    },
+    /// Stand open no longer, as far as staff opened it.
+    Shut,
+}
+
+/// What it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Response {
+    /// It is done. Something else may still hold the gate open.
+    Done {
+        /// Passages that were counted while the gate stood open, where a sensor counts them.
+        passages: Option<u64>,
+        /// Whether the gate stands open for everybody now.
+        stands_open: bool,
+    },
+    /// It is not done, and why.
+    Failed(String),
+}
+
+/// Why a gate was not reached.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// None is at work.
+    #[error("no gate is at work in {0}; start it with `stile-gate run`")]
+    NotRunning(PathBuf),
+    /// It does not answer.
+    #[error("the gate does not answer: {0}")]
+    Io(#[from] io::Error),
+    /// It answers what this version does not know.
+    #[error("the gate's answer cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Asks the gate at work in a data folder.
+pub fn ask(data: &Path, request: &Request) -> Result<Response, ControlError> {
+    let mut stream =
+        UnixStream::connect(data.join(SOCKET)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                ControlError::NotRunning(data.to_owned())
+            }
+            _ => ControlError::Io(error),
+        })?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(request)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    let mut answer = String::new();
+    BufReader::new(stream.take(MAX_REQUEST_BYTES)).read_line(&mut answer)?;
+    Ok(serde_json::from_str(&answer)?)
+}
+
+/// The socket of a running gate; gone when this is dropped.
+#[derive(Debug)]
+pub struct Control {
+    path: PathBuf,
+}
+
+impl Control {
+    /// Opens the socket and answers on a thread of its own. One that a killed gate left behind is
+    /// taken over: the folder's lock says that nobody else has it.
+    pub fn start(data: &Path, device: Arc<Device>, inputs: Inputs) -> io::Result<Self> {
+        let path = data.join(SOCKET);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(OWNER_ONLY))?;
+        threads::spawn_large("control", move || {
+            for stream in listener.incoming().flatten() {
+                // Whoever asked and went has no answer to read.
+                let _ = answer(stream, &device, &inputs);
+            }
+        })?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // One that stays behind is taken over at the next start.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn answer(stream: UnixStream, device: &Device, inputs: &Inputs) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new((&stream).take(MAX_REQUEST_BYTES)).read_line(&mut line)?;
+    let response = match serde_json::from_str(&line) {
+        Ok(request) => carry_out(&request, device),
+        Err(error) => Response::Failed(format!("the request cannot be read: {error}")),
+    };
+    // The scan loop moves the relay to what the device says.
+    inputs.put(Input::FreePassage);
+    let mut line = serde_json::to_vec(&response)?;
+    line.push(b'\n');
+    (&stream).write_all(&line)
+}
+
+fn carry_out(request: &Request, device: &Device) -> Response {
+    let cause = FreePassageCause::Staff;
+    let done = match request {
+        Request::Open { reason } => device.begin_free_passage(cause, reason).map(|()| None),
+        Request::Shut => device.end_free_passage(cause).map(Option::flatten),
+    };
+    match done {
+        Ok(passages) => Response::Done {
+            passages,
+            stands_open: device.free_passage().is_some(),
+        },
+        Err(error) => Response::Failed(error.to_string()),
+    }
+}
