@@ -1,5 +1,5 @@
 //! What the guard asks for, carried out on a device: what is answered, what goes to the scan loop
-//! to open the gate, and what is held open.
+//! to move the gate.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -11,6 +11,7 @@ use stile_core::ids::RecordId;
 use stile_core::pin::hash_pin;
 use stile_core::protocol::{Operator, OperatorRole};
 use stile_core::reason::Reason;
+use stile_core::record::FreePassageCause;
 use stile_core::ticket::Direction;
 use stile_core::time::EpochMillis;
 use stile_core::verdict::Verdict;
@@ -47,7 +48,6 @@ struct AtDesk {
     guard: Arc<Guard>,
     inputs: Inputs,
     readings: Receiver<Input>,
-    held: Arc<Mutex<Vec<bool>>>,
 }
 
 impl AtDesk {
@@ -69,7 +69,6 @@ impl AtDesk {
             guard: Arc::new(guard),
             inputs,
             readings,
-            held: Arc::default(),
         }
     }
 
@@ -79,7 +78,7 @@ impl AtDesk {
         acts.into_iter().for_each(|act| asked.send(act).unwrap());
         drop(asked);
         let answers = Arc::new(Mutex::new(Vec::new()));
-        let (told, held) = (Arc::clone(&answers), Arc::clone(&self.held));
+        let told = Arc::clone(&answers);
         let desk = Desk {
             device: Arc::clone(&self.device),
             words: Words::of(self.device.identity()),
@@ -90,7 +89,6 @@ impl AtDesk {
                     told.lock().unwrap().push(answer);
                 }
             }),
-            hold_open: Box::new(move |on| held.lock().unwrap().push(on)),
             on_record: Box::new(|| ()),
         };
         desk.run(&waiting);
@@ -299,12 +297,15 @@ fn somebody_signs_in_and_hands_over_and_a_staff_qr_is_taken_only_while_it_is_wai
 }
 
 #[test]
-fn free_passage_holds_the_relay_until_it_ends() {
+fn free_passage_stands_at_the_device_until_it_ends_and_the_scan_loop_is_woken_for_both() {
     let desk = AtDesk::new();
     let begin = Act::FreePassage(Some("end of a session".into()));
-    let answers = desk.ask(vec![begin, Act::FreePassage(None)]);
-    assert!(answers.iter().all(is_done), "{answers:?}");
-    assert_eq!(*desk.held.lock().unwrap(), [true, false]);
+    assert!(is_done(&desk.ask_one(begin)));
+    assert_eq!(desk.device.free_passage(), Some(FreePassageCause::Staff));
+    assert_eq!(desk.readings.try_recv(), Ok(Input::FreePassage));
+    assert!(is_done(&desk.ask_one(Act::FreePassage(None))));
+    assert_eq!(desk.device.free_passage(), None);
+    assert_eq!(desk.readings.try_recv(), Ok(Input::FreePassage));
 }
 
 #[test]
