@@ -2,17 +2,18 @@
 //! bucket so that a change costs one bucket. What is stored, and who may have it, is not known
 //! here.
 
+use data_encoding::BASE64;
 use sha2::{Digest, Sha256};
 use stile_core::codes::Format;
-use stile_core::ids::LastFour;
 use stile_core::policy::{Policy, V1Key};
-use stile_core::ticket::{DigitsOf, Ticket};
-use stile_core::time::EpochSeconds;
+use stile_core::ticket::Ticket;
+use stile_core::time::{EpochSeconds, ServiceDay};
 use stile_core::whitelist::{BUCKETS, BucketDigest, ListDigest, encode, hex, leaf};
 
 use crate::error::ServerError;
 use crate::store::{ListRow, ListSnapshot, TicketFields};
-use crate::venue_keys::VenueKeys;
+use crate::vault::Vault;
+use crate::venue_keys::{VenueKeys, unseal_document_key};
 
 /// A day begins this long before its first session admits, in seconds: staff try the gates, early
 /// visitors are told `too_early` and not `whitelist_stale` (gate-rules, Time).
@@ -31,6 +32,7 @@ pub(crate) fn day_bounds(first: EpochSeconds, last: EpochSeconds) -> (EpochSecon
 pub(crate) struct RowSecrets {
     ticket_keys: bool,
     rotation_keys: bool,
+    documents: bool,
 }
 
 impl RowSecrets {
@@ -39,16 +41,22 @@ impl RowSecrets {
         Self {
             ticket_keys: takes(Format::V1) && policy.v1_key == V1Key::Derived,
             rotation_keys: takes(Format::G3),
+            documents: takes(Format::Document),
         }
     }
 }
 
-/// The bytes of a row.
-pub(crate) fn row_bytes(row: ListRow, secrets: RowSecrets, keys: &VenueKeys) -> Vec<u8> {
+/// The bytes of a row of a day's list.
+pub(crate) fn row_bytes(
+    row: ListRow,
+    day: &ServiceDay,
+    secrets: RowSecrets,
+    keys: &VenueKeys,
+) -> Vec<u8> {
     let venue = &keys.venue_id;
     let TicketFields {
         ticket_id,
-        last_four,
+        document,
         ..
     } = &row.fields;
     let ticket_key = secrets
@@ -57,7 +65,11 @@ pub(crate) fn row_bytes(row: ListRow, secrets: RowSecrets, keys: &VenueKeys) -> 
     let rotation_key = secrets
         .rotation_keys
         .then(|| keys.issuer.rotation_key(venue, row.number, row.revision));
-    let last_four_of = last_four.map(|_: LastFour| DigitsOf::Phone);
+    // Under another day's key it would be found by nobody here.
+    let document = document
+        .as_ref()
+        .filter(|document| secrets.documents && document.day == *day);
+    let document_hashes = document.map(|document| document.hash).into_iter().collect();
     let fields = row.fields;
     encode(&Ticket {
         number: row.number,
@@ -68,7 +80,7 @@ pub(crate) fn row_bytes(row: ListRow, secrets: RowSecrets, keys: &VenueKeys) -> 
         label: fields.label,
         holder_mask: fields.holder_mask,
         last_four: fields.last_four,
-        last_four_of,
+        last_four_of: fields.last_four_of,
         category: fields.category,
         attention: fields.attention,
         source: fields.source,
@@ -82,7 +94,7 @@ pub(crate) fn row_bytes(row: ListRow, secrets: RowSecrets, keys: &VenueKeys) -> 
         ticket_key,
         rotation_key,
         opaque_hashes: fields.opaque_hashes,
-        document_hashes: Vec::new(),
+        document_hashes,
         standing: row.standing,
     })
 }
@@ -129,14 +141,22 @@ impl ListSummary {
     pub(crate) async fn refresh(
         &mut self,
         list: &mut dyn ListSnapshot,
+        day: &ServiceDay,
         keys: &VenueKeys,
+        vault: &Vault,
     ) -> Result<bool, ServerError> {
         let version = list.state().version;
         if version == self.version {
             return Ok(false);
         }
-        let settings = list.settings().await?;
+        let mut settings = list.settings().await?;
         let secrets = RowSecrets::of(&settings.policy);
+        if secrets.documents
+            && let Some(sealed) = list.document_key().await?
+        {
+            let key = unseal_document_key(vault, &keys.venue_id, day, &sealed)?;
+            settings.document_key = Some(BASE64.encode(key.as_bytes()));
+        }
         // Other secrets are other bytes in all rows, changed or not.
         let since = if secrets == self.secrets {
             self.version
@@ -147,7 +167,7 @@ impl ListSummary {
         for bucket in list.buckets_changed_since(since).await? {
             let mut digest = BucketDigest::default();
             for row in list.bucket(bucket).await? {
-                digest.add(leaf(&row_bytes(row, secrets, keys)));
+                digest.add(leaf(&row_bytes(row, day, secrets, keys)));
             }
             fresh.push((bucket, digest.finish()));
         }

@@ -4,9 +4,10 @@
 use data_encoding::BASE64;
 use stile_core::ids::{Kid, VenueId, VenueNumber};
 use stile_core::keys::{
-    CodeSigningKey, IssuerSecret, ListSigningKey, NumberingSecret, RootSigningKey,
+    CodeSigningKey, DocumentKey, IssuerSecret, ListSigningKey, NumberingSecret, RootSigningKey,
 };
 use stile_core::platform::Random;
+use stile_core::time::ServiceDay;
 use zeroize::Zeroizing;
 
 use crate::error::ServerError;
@@ -118,9 +119,43 @@ pub(crate) fn context(venue: &VenueId, kind: SecretKind, kid: Kid) -> String {
     format!("{venue}\0{}\0{}", kind.name(), kid.0)
 }
 
+/// Makes a day's key for documents, sealed.
+pub(crate) fn make_document_key(
+    vault: &Vault,
+    venue: &VenueId,
+    day: &ServiceDay,
+    random: &dyn Random,
+) -> Result<Vec<u8>, SealError> {
+    let key: Secret = Zeroizing::new(random_bytes(random));
+    vault.seal(&document_context(venue, day), &*key, random)
+}
+
+/// Opens a day's key for documents.
+pub(crate) fn unseal_document_key(
+    vault: &Vault,
+    venue: &VenueId,
+    day: &ServiceDay,
+    sealed: &[u8],
+) -> Result<DocumentKey, ServerError> {
+    let key = open(vault, &document_context(venue, day), sealed)?;
+    Ok(DocumentKey::from_bytes(&key))
+}
+
+fn document_context(venue: &VenueId, day: &ServiceDay) -> String {
+    format!("{venue}\0document\0{day}")
+}
+
 fn unseal(vault: &Vault, venue: &VenueId, secret: &SealedSecret) -> Result<Secret, ServerError> {
+    open(
+        vault,
+        &context(venue, secret.kind, secret.kid),
+        &secret.sealed,
+    )
+}
+
+fn open(vault: &Vault, context: &str, sealed: &[u8]) -> Result<Secret, ServerError> {
     let opened = vault
-        .unseal(&context(venue, secret.kind, secret.kid), &secret.sealed)
+        .unseal(context, sealed)
         .map_err(ServerError::internal)?;
     let bytes: [u8; 32] = opened
         .as_slice()

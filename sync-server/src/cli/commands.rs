@@ -9,7 +9,7 @@ use stile_core::policy::Policy;
 use stile_core::protocol::{NewEnrolment, NewGate};
 use stile_core::time::EpochSeconds;
 use stile_sync_server::http;
-use stile_sync_server::server::Server;
+use stile_sync_server::server::{Server, takes_documents};
 use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 
@@ -94,6 +94,13 @@ async fn add_venue(server: &Server, add: VenueAdd) -> Result<(), CliError> {
         "Created the venue {}, number {}.",
         venue.venue_id, venue.number.0
     );
+    if takes_documents(&venue.policy) {
+        eprintln!(
+            "It takes documents: gates hold their keyed hashes and the day's key. Whoever steals \
+             a gate's disk can find out by trial which numbers are in the list; so tell your \
+             visitors, and keep gates where nobody walks off with them."
+        );
+    }
     Ok(())
 }
 

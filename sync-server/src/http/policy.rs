@@ -20,7 +20,10 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Json<Policy>,
 
 /// Replaces the venue's policy.
 ///
-/// Gates hear of it with their next list.
+/// Gates hear of it with their next list. A venue that takes `document` should know: with a day's
+/// list goes the key that its documents are hashed under, so whoever steals a gate's disk can find
+/// out by trial which numbers are in it. Tickets that were imported before have no documents until
+/// they are sent again.
 #[utoipa::path(
     put, path = "/v1/policy", operation_id = "put_policy", tag = "policy",
     request_body = Policy,

@@ -17,7 +17,9 @@ use super::refusal::Refusal;
 
 /// Creates a session or replaces it.
 ///
-/// Gates hear of it with their next list.
+/// Gates hear of it with their next list. A session that goes to another day takes its tickets
+/// along, but not the documents that they are known by: these are hashed under their day's key, so
+/// send the tickets again.
 #[utoipa::path(
     put, path = "/v1/sessions/{session_id}", operation_id = "put_session", tag = "sessions",
     params(("session_id" = SessionId, Path, description = "The booking system's id.")),

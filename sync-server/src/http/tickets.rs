@@ -18,8 +18,10 @@ use super::body::{self, BodyFault, Compressed, JsonBody, require_utf8};
 use super::params::PathParam;
 use super::refusal::Refusal;
 use crate::ServerError;
-use crate::import::{FileFault, ImportError, ImportFormat, ImportReport, SinkError, read_tickets};
-use crate::server::Server;
+use crate::import::{
+    FileFault, FileRules, ImportError, ImportFormat, ImportReport, SinkError, read_tickets,
+};
+use crate::server::{Server, takes_documents};
 
 const CSV: &str = "text/csv";
 
@@ -27,13 +29,18 @@ const CSV: &str = "text/csv";
 ///
 /// Of any length: the file is read as it comes. A bad line is named, the others go in. Sending
 /// the same file again changes nothing, so one that broke off is simply sent again.
+///
+/// Where the venue takes documents, `document` is hashed under the key of its session's day and
+/// dropped. A ticket's line says all of it but its status: one without a document has none from
+/// then on, and a ticket that goes to another day is known there by its document only if its line
+/// names that again.
 #[utoipa::path(
     post, path = "/v1/tickets", operation_id = "import_tickets", tag = "tickets",
     request_body(
         description = "UTF-8. Columns or members: `ticket_id`, `order_number` and `session_id`, \
-            and optionally `holder_name`, `phone`, `code`, `admits`, `zones`, `label`, \
-            `category`, `attention`, `admit_from`, `admit_until`, `status`, `cancel_cause`, \
-            `source`, `age_group`, `source_version`.",
+            and optionally `holder_name`, `phone`, `document`, `code`, `admits`, \
+            `zones`, `label`, `category`, `attention`, `admit_from`, `admit_until`, `status`, \
+            `cancel_cause`, `source`, `age_group`, `source_version`.",
         content(
             (String = "text/csv", example = "ticket_id,order_number,session_id\nT-1,O-1,S-1\n"),
             (String = "application/x-ndjson",
@@ -78,7 +85,11 @@ pub async fn import(
     let read = tokio::task::spawn_blocking(move || {
         // Held until the file is read, also when its sender has gone away by then.
         let _turn = turn;
-        read_into(&server, &venue.venue_id, file, format, &zone)
+        let rules = FileRules {
+            time_zone: &zone,
+            takes_documents: takes_documents(&venue.policy),
+        };
+        read_into(&server, &venue.venue_id, file, format, rules)
     });
     match read.await {
         Ok(Ok(report)) => Ok(Json(report)),
@@ -93,14 +104,14 @@ fn read_into(
     venue: &VenueId,
     file: impl io::Read,
     format: ImportFormat,
-    zone: &TimeZone,
+    rules: FileRules<'_>,
 ) -> Result<ImportReport, ImportError> {
     let runtime = Handle::current();
     let mut sink = |lines| {
         let put = runtime.block_on(server.upsert_tickets(venue, lines));
         put.map_err(SinkError::from)
     };
-    read_tickets(file, format, zone, &mut sink)
+    read_tickets(file, format, rules, &mut sink)
 }
 
 fn refused(error: ImportError, limit: usize) -> Refusal {

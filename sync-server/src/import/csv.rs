@@ -4,30 +4,29 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use jiff::tz::TimeZone;
 use memchr::memchr;
 
 use super::columns::{Cell, Cells, Column, Header};
-use super::fields;
 use super::intake::Intake;
 use super::line::TicketLine;
 use super::records::Records;
 use super::report::{FileFault, LineFault};
 use super::text::trimmed;
+use super::{FileRules, fields};
 
 /// Reads all records into the intake.
 pub(super) fn read<R: Read>(
     records: &mut Records<R>,
-    time_zone: &TimeZone,
+    rules: FileRules<'_>,
     intake: &mut Intake<'_>,
 ) -> Result<(), FileFault> {
     let delimiter = delimiter(records.peek()?);
     records.delimit(delimiter);
-    let header = header(records, delimiter, intake)?;
+    let header = header(records, delimiter, rules, intake)?;
     while let Some(record) = records.next()? {
         let ticket = match record.text {
             Ok(text) if is_blank(text, delimiter) => continue,
-            Ok(text) => ticket(text, delimiter, &header, time_zone),
+            Ok(text) => ticket(text, delimiter, &header, rules),
             Err(fault) => Err(fault),
         };
         intake.push(record.line, ticket)?;
@@ -57,6 +56,7 @@ fn delimiter(start: &[u8]) -> u8 {
 fn header<R: Read>(
     records: &mut Records<R>,
     delimiter: u8,
+    rules: FileRules<'_>,
     intake: &mut Intake<'_>,
 ) -> Result<Header, FileFault> {
     while let Some(record) = records.next()? {
@@ -79,7 +79,9 @@ fn header<R: Read>(
                     intake.name_unknown(&format!("(column {})", at + 1))
                 }
                 None => intake.name_unknown(&name),
-                Some(Column::Document) => intake.name_dropped(Column::Document),
+                Some(Column::Document) if !rules.takes_documents => {
+                    intake.name_dropped(Column::Document)
+                }
                 Some(_) => {}
             }
         }
@@ -99,7 +101,7 @@ fn ticket(
     text: &str,
     delimiter: u8,
     header: &Header,
-    time_zone: &TimeZone,
+    rules: FileRules<'_>,
 ) -> Result<TicketLine, LineFault> {
     let mut cells = Cells::default();
     let mut count = 0;
@@ -108,8 +110,9 @@ fn ticket(
         delimiter,
     }) {
         match header.columns.get(count) {
-            // Dropped here, unread: no ticket holds a document.
-            None | Some(None | Some(Column::Document)) => {}
+            None | Some(None) => {}
+            // Dropped here, unread: no ticket of this venue holds a document.
+            Some(Some(Column::Document)) if !rules.takes_documents => {}
             Some(Some(column)) => cells.set(*column, Cell::Text(field)),
         }
         count += 1;
@@ -119,7 +122,7 @@ fn ticket(
         let problem = format!("{count} columns, where the header has {expected}");
         return Err(LineFault::new("columns", problem));
     }
-    fields::ticket(&cells, time_zone)
+    fields::ticket(&cells, rules.time_zone)
 }
 
 /// Whether a record holds nothing, as the rows below a spreadsheet's table do.

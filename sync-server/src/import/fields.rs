@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::tz::TimeZone;
+use stile_core::codes::Document;
 use stile_core::ids::{IdError, Zone};
 use stile_core::ticket::{CancelCause, TicketStatus};
 use stile_core::time::EpochSeconds;
@@ -30,6 +31,7 @@ pub(super) fn ticket(cells: &Cells<'_>, time_zone: &TimeZone) -> Result<TicketLi
         last_four: holder::last_four(cells.text(Column::Phone)?)
             .map_err(|problem| Column::Phone.fault(problem))?,
         phone: holder::full_phone(cells.text(Column::Phone)?),
+        document: document(cells)?,
         code: code(cells)?,
         admits: admits(cells)?,
         zones: zones(cells)?,
@@ -72,6 +74,20 @@ fn holder_mask(cells: &Cells<'_>) -> Result<String, LineFault> {
         return Err(column.fault("ends in a control character"));
     }
     Ok(mask)
+}
+
+/// The holder's document. Faults name what is wrong and nothing of the number.
+fn document(cells: &Cells<'_>) -> Result<Option<Document>, LineFault> {
+    let column = Column::Document;
+    let text = fold_width(without_text_mark(cells.text(column)?));
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if is_rounded_number(&text) {
+        return Err(column.fault(ROUNDED_NUMBER));
+    }
+    let document = Document::new(&text).map_err(|error| column.fault(error.to_string()))?;
+    Ok(Some(document))
 }
 
 fn code(cells: &Cells<'_>) -> Result<Option<OpaqueCode>, LineFault> {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use stile_core::codes::Document;
 use stile_core::ids::{LastFour, OrderNumber, SessionId, TicketId, Zone};
 use stile_core::ticket::{CancelCause, TicketStatus};
 use stile_core::time::EpochSeconds;
@@ -35,6 +36,8 @@ pub struct TicketLine {
     pub last_four: Option<LastFour>,
     /// That phone in full, where it is written in full: for venues whose codes are bound to it.
     pub phone: Option<Phone>,
+    /// The holder's document, where the venue takes them: to be hashed and dropped.
+    pub document: Option<Document>,
     /// The code that the booking system printed on it, where it has codes of its own.
     pub code: Option<OpaqueCode>,
     /// Persons that it admits, 1 to 255.

@@ -53,9 +53,18 @@ impl fmt::Display for ImportFormat {
 /// one chunk: the later line stands.
 pub type Sink<'s> = dyn FnMut(Vec<NumberedLine>) -> Result<Vec<(u64, LineFault)>, SinkError> + 's;
 
+/// What a venue says of its ticket files.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRules<'v> {
+    /// Where local times are meant.
+    pub time_zone: &'v TimeZone,
+    /// Whether the holders' documents are read. If not, they are dropped unread, and the report
+    /// says so.
+    pub takes_documents: bool,
+}
+
 /// Reads tickets from UTF-8 text and hands them to the sink, in memory that does not grow with
-/// the file. Blocks as long as `input` and `sink` do. Local times are in `time_zone`, the
-/// venue's.
+/// the file. Blocks as long as `input` and `sink` do.
 ///
 /// A line that cannot be read, and one that the sink does not take, is named in the report, and
 /// the others go in. The error is for faults of the whole file; what the sink took before the
@@ -63,15 +72,15 @@ pub type Sink<'s> = dyn FnMut(Vec<NumberedLine>) -> Result<Vec<(u64, LineFault)>
 pub fn read_tickets<'s, R: Read>(
     input: R,
     format: ImportFormat,
-    time_zone: &TimeZone,
+    rules: FileRules<'_>,
     sink: &'s mut Sink<'s>,
 ) -> Result<ImportReport, ImportError> {
     let mut records = Records::new(input);
     let mut intake = Intake::new(sink);
     let outcome = begin(&mut records, format)
         .and_then(|()| match format {
-            ImportFormat::Csv => csv::read(&mut records, time_zone, &mut intake),
-            ImportFormat::Ndjson => ndjson::read(&mut records, time_zone, &mut intake),
+            ImportFormat::Csv => csv::read(&mut records, rules, &mut intake),
+            ImportFormat::Ndjson => ndjson::read(&mut records, rules, &mut intake),
         })
         .and_then(|()| intake.flush());
     match outcome {

@@ -4,30 +4,29 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 
-use jiff::tz::TimeZone;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::columns::{Cell, Cells, Column};
-use super::fields;
 use super::intake::Intake;
 use super::limits::JSON_LEVELS;
 use super::line::TicketLine;
 use super::records::Records;
 use super::report::{FileFault, LineFault};
+use super::{FileRules, fields};
 
 /// Reads all lines into the intake.
 pub(super) fn read<R: Read>(
     records: &mut Records<R>,
-    time_zone: &TimeZone,
+    rules: FileRules<'_>,
     intake: &mut Intake<'_>,
 ) -> Result<(), FileFault> {
     let mut empty = true;
     while let Some(record) = records.next()? {
         let ticket = match record.text {
             Ok(text) if text.trim().is_empty() => continue,
-            Ok(text) => ticket(text, time_zone, intake),
+            Ok(text) => ticket(text, rules, intake),
             Err(fault) => Err(fault),
         };
         empty = false;
@@ -38,15 +37,15 @@ pub(super) fn read<R: Read>(
 
 fn ticket(
     text: &str,
-    time_zone: &TimeZone,
+    rules: FileRules<'_>,
     intake: &mut Intake<'_>,
 ) -> Result<TicketLine, LineFault> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let members = Members { intake }
+    let members = Members { rules, intake }
         .deserialize(&mut json)
         .and_then(|members| json.end().map(|()| members))
         .map_err(|error| fault(&error))?;
-    fields::ticket(&members?, time_zone)
+    fields::ticket(&members?, rules.time_zone)
 }
 
 /// What is wrong with the line as a whole. serde_json's own messages can repeat what they found.
@@ -66,6 +65,7 @@ fn fault(error: &serde_json::Error) -> LineFault {
 /// Sorts the members of one object. Faults of a member wait until the whole line has proved to
 /// be JSON.
 struct Members<'m, 's> {
+    rules: FileRules<'m>,
     intake: &'m mut Intake<'s>,
 }
 
@@ -88,6 +88,7 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
         let mut cells = Cells::default();
         let mut fault = None;
         while let Some(column) = members.next_key_seed(Name {
+            rules: self.rules,
             intake: self.intake,
         })? {
             let raw: &'de RawValue = members.next_value()?;
@@ -96,8 +97,9 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
                     "JSON",
                     format!("nested deeper than {JSON_LEVELS} levels"),
                 )),
-                // Dropped here, unread: no ticket holds a document.
-                None | Some(Column::Document) => Ok(()),
+                None => Ok(()),
+                // Dropped here, unread: no ticket of this venue holds a document.
+                Some(Column::Document) if !self.rules.takes_documents => Ok(()),
                 Some(column) if !matches!(cells.get(column), Cell::Absent) => {
                     Err(column.fault("is there twice"))
                 }
@@ -113,6 +115,7 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
 
 /// The column that a member's name means; takes note of names that mean none.
 struct Name<'m, 's> {
+    rules: FileRules<'m>,
     intake: &'m mut Intake<'s>,
 }
 
@@ -135,7 +138,9 @@ impl Visitor<'_> for Name<'_, '_> {
         let column = Column::named(name);
         match column {
             None => self.intake.name_unknown(name),
-            Some(Column::Document) => self.intake.name_dropped(Column::Document),
+            Some(Column::Document) if !self.rules.takes_documents => {
+                self.intake.name_dropped(Column::Document);
+            }
             Some(_) => {}
         }
         Ok(column)

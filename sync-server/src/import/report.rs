@@ -19,7 +19,7 @@ pub struct ImportReport {
     pub refused: Vec<RefusedLine>,
     /// Columns or members that mean nothing here and were ignored, once each.
     pub unknown_columns: Vec<String>,
-    /// Columns that are known and were dropped on arrival, such as `document`.
+    /// Columns that are known and were dropped unread: `document` where the venue takes none.
     pub dropped_columns: Vec<String>,
 }
 

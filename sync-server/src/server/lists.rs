@@ -160,7 +160,11 @@ impl Server {
         let Some(mut rows) = self.store.list(keys.number, day).await? else {
             return Ok(None);
         };
-        if known.summary.refresh(&mut *rows, keys).await? {
+        if known
+            .summary
+            .refresh(&mut *rows, day, keys, &self.vault)
+            .await?
+        {
             known.manifest = None;
         }
         let (manifest, signed) = self.manifest(keys, day, rows.state(), known)?;
@@ -237,7 +241,14 @@ async fn send(
         };
         after = Some(last.number);
         sent += rows.len() as u64;
-        let encoded = |row| BASE64.encode(&row_bytes(row, list.secrets, keys));
+        let encoded = |row| {
+            BASE64.encode(&row_bytes(
+                row,
+                &list.manifest.service_day,
+                list.secrets,
+                keys,
+            ))
+        };
         send_line(
             chunks,
             &ListPage {

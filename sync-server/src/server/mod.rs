@@ -5,6 +5,7 @@ mod api_keys;
 mod attendance;
 mod claims;
 mod devices;
+mod documents;
 mod feed;
 mod key_manifests;
 mod lists;
@@ -37,6 +38,7 @@ use crate::vault::Vault;
 use crate::venue_keys::VenueKeys;
 
 pub use crate::vault::{MasterKeySource, VaultError};
+pub use documents::takes_documents;
 pub use open::OpenError;
 
 /// A text that is shown once and kept by nobody here. Not printed in debug output, and zeroized.

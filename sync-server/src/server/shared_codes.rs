@@ -5,6 +5,7 @@ use stile_core::codes::{Code, Format, V1Code, VenueShapes, parse};
 use stile_core::ids::{Kid, TicketNumber, VenueId};
 use stile_core::policy::{Policy, V1Key};
 use stile_core::protocol::{VerifyAnswer, VerifyRequest};
+use stile_core::ticket::DigitsOf;
 use stile_core::time::EpochSeconds;
 use zeroize::Zeroizing;
 
@@ -100,7 +101,9 @@ impl Server {
                 .map_err(ServerError::internal)?,
             // Bound to nothing where the ticket never had a phone; one whose phone is removed
             // verifies no more.
-            None if ticket.ticket.fields.last_four.is_none() => Zeroizing::new(Vec::new()),
+            None if ticket.ticket.fields.last_four_of != Some(DigitsOf::Phone) => {
+                Zeroizing::new(Vec::new())
+            }
             None => return Ok(false),
         };
         let holder = std::str::from_utf8(&holder).map_err(ServerError::internal)?;

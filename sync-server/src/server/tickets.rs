@@ -3,10 +3,11 @@
 use stile_core::codes::{Code, OpaqueShape, VenueShapes, opaque, parse};
 use stile_core::ids::{TicketId, VenueId};
 use stile_core::protocol::TicketView;
-use stile_core::ticket::CancelCause;
+use stile_core::ticket::{CancelCause, DigitsOf};
 use stile_core::whitelist::bucket_of;
 
 use super::Server;
+use super::documents::{DayKeys, takes_documents};
 use super::shared_codes::keeps_phones;
 use crate::error::ServerError;
 use crate::import::{LineFault, NumberedLine, OpaqueCode, TicketLine};
@@ -23,11 +24,19 @@ impl Server {
         let keys = self.keys(venue).await?;
         let policy = self.policy(venue).await?;
         let (shapes, keeps_phones) = (&policy.opaque_shapes, keeps_phones(&policy));
+        let mut lines = lines;
+        if !takes_documents(&policy) {
+            // The policy may have changed since the file's first line.
+            lines
+                .iter_mut()
+                .for_each(|line| line.ticket.document = None);
+        }
+        let day_keys = self.day_keys(&keys, &lines).await?;
         let mut faults = Vec::new();
         let (mut numbers, mut upserts) = (Vec::new(), Vec::new());
         for NumberedLine { line, ticket } in lines {
             let phone = ticket.phone.clone().filter(|_| keeps_phones);
-            match upsert(ticket, shapes, &keys) {
+            match upsert(ticket, shapes, &keys, &day_keys) {
                 Ok(mut upsert) => {
                     if let Some(phone) = phone {
                         let sealed = self.seal_phone(venue, upsert.number, &phone);
@@ -105,10 +114,18 @@ fn upsert(
     line: TicketLine,
     shapes: &[OpaqueShape],
     keys: &VenueKeys,
+    day_keys: &DayKeys,
 ) -> Result<TicketUpsert, LineFault> {
     let number = keys
         .numbering
         .ticket_number(&keys.venue_id, &line.ticket_id);
+    let document = day_keys.hash(&line).map_err(|_| unknown_session())?;
+    let of_phone = line.last_four.map(|digits| (digits, DigitsOf::Phone));
+    let of_document = || {
+        let digits = line.document.as_ref()?.last_four()?;
+        Some((digits, DigitsOf::Document))
+    };
+    let (last_four, last_four_of) = of_phone.or_else(of_document).unzip();
     let opaque_hashes = line
         .code
         .map(|code| opaque_hash(&code, shapes, keys))
@@ -122,7 +139,8 @@ fn upsert(
         zones: line.zones,
         label: line.label,
         holder_mask: line.holder_mask,
-        last_four: line.last_four,
+        last_four,
+        last_four_of,
         category: line.category,
         attention: line.attention,
         source: line.source,
@@ -131,6 +149,7 @@ fn upsert(
         admit_from: line.admit_from,
         admit_until: line.admit_until,
         opaque_hashes,
+        document,
         source_version: line.source_version,
     };
     Ok(TicketUpsert {
@@ -164,12 +183,20 @@ fn opaque_hash(
     }
 }
 
+fn unknown_session() -> LineFault {
+    LineFault::new(
+        "session_id",
+        "there is no such session; put it first, then send the line again",
+    )
+}
+
 fn fault(outcome: Upserted) -> Option<LineFault> {
     match outcome {
         Upserted::Put(_) => None,
-        Upserted::UnknownSession => Some(LineFault::new(
+        Upserted::UnknownSession => Some(unknown_session()),
+        Upserted::OtherDay => Some(LineFault::new(
             "session_id",
-            "there is no such session; put it first, then send the line again",
+            "its session went to another day meanwhile; send the line again",
         )),
         Upserted::Outdated(stored) => Some(LineFault::new(
             "source_version",

@@ -215,6 +215,25 @@ pub trait Store: Send + Sync {
     /// Forgets the sealed phones, of all venues, of tickets whose day ended before; says how many.
     async fn forget_holders(&self, ended_before: EpochSeconds) -> Result<u64>;
 
+    /// The sealed key that a day's documents are hashed under, if one was ever kept.
+    async fn document_key(&self, venue: VenueNumber, day: &ServiceDay) -> Result<Option<Vec<u8>>>;
+
+    /// Keeps a day's sealed key for documents unless there is one, and answers the one that is
+    /// kept: of two that are offered at once, both callers get the same. A new one travels beside
+    /// the day's list, which gets its next version, and its settings hold since `now`.
+    /// [`StoreError::Missing`] if there is no such day.
+    async fn keep_document_key(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+        sealed: Vec<u8>,
+        now: EpochMillis,
+    ) -> Result<Vec<u8>>;
+
+    /// Forgets the keys for documents, of all venues, of days that ended before: nobody can tell
+    /// then whose the hashes were. Says how many.
+    async fn forget_document_keys(&self, ended_before: EpochSeconds) -> Result<u64>;
+
     /// Cancels a ticket, or changes the cause of a cancelled one, which stays cancelled since when
     /// it was. The list as in
     /// [`Store::upsert_tickets`]. Answers the ticket as it is now, `None` where there is none.
@@ -392,8 +411,11 @@ pub trait ListSnapshot: Send {
     /// What holds for the list as a whole.
     fn state(&self) -> &ListState;
 
-    /// What travels beside the rows.
+    /// What travels beside the rows, but for the key for documents.
     async fn settings(&mut self) -> Result<stile_core::protocol::Settings>;
+
+    /// The day's key for documents, sealed, if there is one.
+    async fn document_key(&mut self) -> Result<Option<Vec<u8>>>;
 
     /// The buckets, ascending, that hold a row whose last change is later than `version`; all
     /// buckets that hold a row for 0.

@@ -233,6 +233,7 @@ pub fn ticket(id: &str, session: &str) -> TicketLine {
         holder_mask: "**伟".into(),
         last_four: "5678".to_owned().try_into().ok(),
         phone: None,
+        document: None,
         code: None,
         admits: 1,
         zones: Vec::new(),

@@ -8,7 +8,9 @@
 mod access;
 mod bodies;
 mod day;
+mod device;
 mod document;
+mod documents;
 mod errors;
 mod feed;
 mod imports;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use stile_sync_server::import::{FileFault, ImportFormat};
 
-use crate::{Outcome, import_from};
+use crate::{Outcome, import_at};
 
 fn folder() -> PathBuf {
     std::env::var_os("STILE_CASES")
@@ -17,13 +17,17 @@ fn folder() -> PathBuf {
 }
 
 fn import_case(name: &str) -> Outcome {
+    import_case_at(name, false)
+}
+
+fn import_case_at(name: &str, takes_documents: bool) -> Outcome {
     let file = std::fs::File::open(folder().join(name)).unwrap();
     let format = if name.ends_with(".ndjson") {
         ImportFormat::Ndjson
     } else {
         ImportFormat::Csv
     };
-    import_from(file, format)
+    import_at(file, format, takes_documents)
 }
 
 fn expected() -> serde_json::Map<String, Value> {
@@ -39,12 +43,18 @@ fn expected() -> serde_json::Map<String, Value> {
 
 #[test]
 fn every_file_gets_the_answer_that_it_must_get() {
+    for takes_documents in [false, true] {
+        compare_every_file(takes_documents);
+    }
+}
+
+fn compare_every_file(takes_documents: bool) {
     let mut compared = 0;
     for (name, expected) in expected() {
         if expected.get("charset").is_some() {
             continue; // Here the charset is not named; see the test of that file.
         }
-        let outcome = import_case(&name);
+        let outcome = import_case_at(&name, takes_documents);
         if let Some(reason) = expected.get("whole_file") {
             assert!(outcome.error().contains(reason.as_str().unwrap()), "{name}");
             assert_eq!(outcome.result.unwrap_err().accepted, 0, "{name}");
@@ -117,8 +127,10 @@ fn what_looks_like_a_formula_is_stored_as_text() {
 
 #[test]
 fn no_answer_and_no_ticket_holds_a_phone_a_name_or_a_document() {
-    for name in expected().keys() {
-        let outcome = import_case(name);
+    let names = expected();
+    let cases = names.keys().flat_map(|name| [(name, false), (name, true)]);
+    for (name, takes_documents) in cases {
+        let outcome = import_case_at(name, takes_documents);
         let said = format!("{:?} {:?}", outcome.result, outcome.tickets);
         let error = outcome
             .result

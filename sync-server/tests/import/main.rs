@@ -5,6 +5,7 @@
 
 mod broken;
 mod cases;
+mod documents;
 mod fields;
 mod files;
 mod streaming;
@@ -14,8 +15,8 @@ use std::io::{self, Read};
 
 use jiff::tz::TimeZone;
 use stile_sync_server::import::{
-    FileFault, ImportError, ImportFormat, ImportReport, LineFault, NumberedLine, RefusedLine,
-    TicketLine, read_tickets,
+    FileFault, FileRules, ImportError, ImportFormat, ImportReport, LineFault, NumberedLine,
+    RefusedLine, TicketLine, read_tickets,
 };
 
 /// What came of an import at a venue in Shanghai whose only session is `am`.
@@ -68,9 +69,18 @@ fn keep(
 }
 
 fn import_from(input: impl Read, format: ImportFormat) -> Outcome {
+    import_at(input, format, false)
+}
+
+/// The same, where visitors may enter with their documents.
+fn import_at(input: impl Read, format: ImportFormat, takes_documents: bool) -> Outcome {
     let mut tickets = BTreeMap::new();
     let zone = TimeZone::get("Asia/Shanghai").unwrap();
-    let result = read_tickets(input, format, &zone, &mut |lines| {
+    let rules = FileRules {
+        time_zone: &zone,
+        takes_documents,
+    };
+    let result = read_tickets(input, format, rules, &mut |lines| {
         Ok(keep(&mut tickets, lines))
     });
     Outcome { result, tickets }

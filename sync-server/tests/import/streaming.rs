@@ -4,12 +4,18 @@ use std::io::{self, Read};
 
 use jiff::tz::TimeZone;
 use stile_sync_server::import::{
-    CHUNK_LINES, FileFault, ImportFormat, LineFault, REFUSED_LINES_NAMED, read_tickets,
+    CHUNK_LINES, FileFault, FileRules, ImportFormat, LineFault, REFUSED_LINES_NAMED, read_tickets,
 };
 
 use crate::{Crumbs, csv, import_from, ndjson};
 
 const HEADER: &str = "ticket_id,order_number,session_id\n";
+
+static ZONE: TimeZone = TimeZone::UTC;
+const RULES: FileRules<'static> = FileRules {
+    time_zone: &ZONE,
+    takes_documents: false,
+};
 
 /// A file that is made while it is read: `line(0)`, `line(1)`, … `line(count - 1)`.
 struct Endless<F> {
@@ -48,7 +54,7 @@ fn the_sink_gets_a_large_file_in_chunks_as_it_is_read() {
         _ => format!("T{i},O{i},am\n"),
     });
     let (mut expected_line, mut largest) = (2, 0);
-    let report = read_tickets(input, ImportFormat::Csv, &TimeZone::UTC, &mut |lines| {
+    let report = read_tickets(input, ImportFormat::Csv, RULES, &mut |lines| {
         largest = largest.max(lines.len());
         for line in &lines {
             assert_eq!(line.line, expected_line);
@@ -172,7 +178,7 @@ fn a_sink_that_fails_ends_the_import_and_what_it_took_is_said() {
         _ => format!("T{i},O{i},am\n"),
     });
     let mut chunks = 0;
-    let error = read_tickets(input, ImportFormat::Csv, &TimeZone::UTC, &mut |_| {
+    let error = read_tickets(input, ImportFormat::Csv, RULES, &mut |_| {
         chunks += 1;
         if chunks > 3 {
             Err("disk full".into())
@@ -200,15 +206,10 @@ fn refusals_of_reader_and_sink_are_reported_in_the_order_of_the_file() {
         ]
     );
     // A sink that names a line twice has still refused one line.
-    let report = read_tickets(
-        file.as_bytes(),
-        ImportFormat::Csv,
-        &TimeZone::UTC,
-        &mut |_| {
-            let fault = LineFault::new("session_id", "no such session");
-            Ok(vec![(5, fault.clone()), (5, fault)])
-        },
-    )
+    let report = read_tickets(file.as_bytes(), ImportFormat::Csv, RULES, &mut |_| {
+        let fault = LineFault::new("session_id", "no such session");
+        Ok(vec![(5, fault.clone()), (5, fault)])
+    })
     .unwrap();
     assert_eq!((report.accepted, report.refused_count), (2, 3));
 }

@@ -8,6 +8,7 @@
 mod bed;
 mod claims;
 mod conflicts;
+mod documents;
 mod feed;
 mod filing;
 mod lists;
@@ -66,6 +67,11 @@ macro_rules! every_test_for {
                 cancelling_twice_is_cancelling_once,
                 a_ticket_is_issued_anew_one_revision_at_a_time,
                 phones_are_kept_for_as_long_as_their_tickets_days;
+            documents:
+                a_days_key_is_kept_once_and_gives_its_list_the_next_version,
+                a_document_under_another_days_key_is_refused_and_leaves_no_trace,
+                a_hash_goes_along_with_its_ticket_and_keeps_its_day,
+                keys_go_when_their_day_is_long_over;
             lists:
                 what_changes_gives_lists_their_next_version_and_nothing_else_does,
                 a_snapshot_sees_one_moment,

@@ -6,6 +6,7 @@ mod attendance;
 mod claims;
 mod columns;
 mod devices;
+mod document_keys;
 mod errors;
 mod feed;
 mod filing;
@@ -142,6 +143,32 @@ impl Store for SqliteStore {
     async fn forget_holders(&self, ended_before: EpochSeconds) -> Result<u64> {
         self.writer
             .write(move |db| holders::forget(db, ended_before))
+            .await
+    }
+
+    async fn document_key(&self, venue: VenueNumber, day: &ServiceDay) -> Result<Option<Vec<u8>>> {
+        let day = day.clone();
+        self.readers
+            .read(move |db| document_keys::get(db, venue, &day))
+            .await
+    }
+
+    async fn keep_document_key(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+        sealed: Vec<u8>,
+        now: EpochMillis,
+    ) -> Result<Vec<u8>> {
+        let day = day.clone();
+        self.writer
+            .write(move |db| document_keys::keep(db, venue, &day, &sealed, now))
+            .await
+    }
+
+    async fn forget_document_keys(&self, ended_before: EpochSeconds) -> Result<u64> {
+        self.writer
+            .write(move |db| document_keys::forget(db, ended_before))
             .await
     }
 

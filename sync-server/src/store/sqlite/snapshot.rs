@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::columns::{count, to_i64};
 use super::readers::blocking;
 use super::ticket_rows::{list_row, rows_where};
-use super::{gates, lists, operators, sessions, venues};
+use super::{document_keys, gates, lists, operators, sessions, venues};
 use crate::store::{ListRow, ListSnapshot, ListState, Result, StoreError};
 
 /// A connection within a reading transaction.
@@ -81,6 +81,10 @@ impl ListSnapshot for Snapshot {
             })
         })
         .await
+    }
+
+    async fn document_key(&mut self) -> Result<Option<Vec<u8>>> {
+        self.read(document_keys::get).await
     }
 
     async fn buckets_changed_since(&mut self, version: u64) -> Result<Vec<u8>> {

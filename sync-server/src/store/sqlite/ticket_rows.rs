@@ -1,8 +1,9 @@
 //! Rows of the table `tickets`, as the domain's list rows, both ways.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use stile_core::codes::document::DOCUMENT_HASH_BYTES;
 use stile_core::ids::{LastFour, TicketNumber, VenueNumber};
-use stile_core::ticket::Standing;
+use stile_core::ticket::{DigitsOf, Standing};
 use stile_core::time::ServiceDay;
 
 use super::columns::{
@@ -10,7 +11,7 @@ use super::columns::{
     word_if_any,
 };
 use super::words::Word;
-use crate::store::{ListRow, Result, TicketFields};
+use crate::store::{DocumentHash, ListRow, Result, TicketFields};
 
 /// A row of the list of a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,7 @@ macro_rules! rows_where {
                     moved_admit_from, ticket_id, order_number, session_id, status, cancel_cause,
                     revision, admits, zones, label, holder_mask, last_four, category, attention,
                     source, age_group, admit_from, admit_until, opaque_hashes, source_version,
-                    cancelled_at
+                    cancelled_at, last_four_of, document_day, document_hash
              FROM tickets ",
             $index,
             " WHERE venue = ?1 AND ",
@@ -103,6 +104,7 @@ fn fields(row: &Row<'_>) -> rusqlite::Result<TicketFields> {
         label: row.get(16)?,
         holder_mask: row.get(17)?,
         last_four: last_four.and_then(LastFour::new),
+        last_four_of: last_four.map(|_| word(row, 28)).transpose()?,
         category: row.get(19)?,
         attention: row.get(20)?,
         source: row.get(21)?,
@@ -110,8 +112,18 @@ fn fields(row: &Row<'_>) -> rusqlite::Result<TicketFields> {
         admit_from: seconds_if_any(row, 23)?,
         admit_until: seconds_if_any(row, 24)?,
         opaque_hashes: hashes.to_vec(),
+        document: document(row)?,
         source_version: row.get(26)?,
     })
+}
+
+fn document(row: &Row<'_>) -> rusqlite::Result<Option<DocumentHash>> {
+    let hash: Option<[u8; DOCUMENT_HASH_BYTES]> = row.get(30)?;
+    let document = |hash| {
+        let day = parsed(row, 29)?;
+        Ok(DocumentHash { day, hash })
+    };
+    hash.map(document).transpose()
 }
 
 /// Puts a row into a day's list in place of the one that the ticket had there.
@@ -150,9 +162,9 @@ pub(super) fn insert(
               moved_admit_from, ticket_id, order_number, session_id, status, cancel_cause,
               revision, admits, zones, label, holder_mask, last_four, category, attention, source,
               age_group, admit_from, admit_until, opaque_hashes, source_version,
-              cancelled_at)
+              cancelled_at, last_four_of, document_day, document_hash)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                     ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
+                     ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)",
         )?
         .execute(params![
             venue.0,
@@ -183,7 +195,13 @@ pub(super) fn insert(
             fields.admit_until.map(|at| at.0),
             fields.opaque_hashes.concat(),
             fields.source_version,
-            row.cancelled_at.map(|at| at.0)
+            row.cancelled_at.map(|at| at.0),
+            fields.last_four_of.unwrap_or(DigitsOf::Phone).word(),
+            fields
+                .document
+                .as_ref()
+                .map(|document| document.day.as_str()),
+            fields.document.as_ref().map(|document| document.hash)
         ])?;
     Ok(())
 }

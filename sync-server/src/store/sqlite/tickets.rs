@@ -73,6 +73,10 @@ impl Upsert<'_> {
         let Some(session) = self.session(&line.fields.session_id)? else {
             return Ok(Upserted::UnknownSession);
         };
+        let document = line.fields.document.as_ref();
+        if document.is_some_and(|document| document.day != session.service_day) {
+            return Ok(Upserted::OtherDay);
+        }
         let number = line.number;
         let cancelled_at = (line.status == Some(TicketStatus::Cancelled)).then_some(self.now);
         let Some(old) = current(self.connection, self.venue, number)? else {

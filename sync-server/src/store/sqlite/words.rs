@@ -3,7 +3,7 @@
 
 use stile_core::admissions::Way;
 use stile_core::protocol::{OperatorRole, QuarantineCause, RecordStanding};
-use stile_core::ticket::{CancelCause, Direction, Reentry, SessionStatus, TicketStatus};
+use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
 use crate::store::{Scope, SecretKind};
 
@@ -38,6 +38,7 @@ words! {
         Expired = "expired",
         SessionCancelled = "session_cancelled",
     }
+    DigitsOf { Phone = "phone", Document = "document", }
     Direction { In = "in", Out = "out", }
     Reentry { None = "none", AfterExit = "after_exit", Free = "free", }
     SessionStatus { Open = "open", Cancelled = "cancelled", }

@@ -1,8 +1,9 @@
 //! Tickets, and the lists that they stand in.
 
+use stile_core::codes::document::DOCUMENT_HASH_BYTES;
 use stile_core::ids::{LastFour, OrderNumber, SessionId, TicketId, TicketNumber, Zone};
-use stile_core::ticket::{CancelCause, Session, Standing, TicketStatus};
-use stile_core::time::{EpochMillis, EpochSeconds};
+use stile_core::ticket::{CancelCause, DigitsOf, Session, Standing, TicketStatus};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 use super::Change;
 
@@ -21,8 +22,10 @@ pub struct TicketFields {
     pub label: String,
     /// The holder's name, masked; empty if none.
     pub holder_mask: String,
-    /// Last four digits of the holder's phone.
+    /// Last four digits of the holder's phone or document.
     pub last_four: Option<LastFour>,
+    /// What they are of; none where there are none.
+    pub last_four_of: Option<DigitsOf>,
     /// Ticket category; empty if none.
     pub category: String,
     /// What a guard must look at; empty if nothing.
@@ -39,8 +42,20 @@ pub struct TicketFields {
     pub admit_until: Option<EpochSeconds>,
     /// Hashes of its opaque codes.
     pub opaque_hashes: Vec<[u8; 16]>,
+    /// What is kept of the holder's document, if it has one.
+    pub document: Option<DocumentHash>,
     /// The booking system's count of changes, if it has one.
     pub source_version: Option<i64>,
+}
+
+/// A document, as far as it is kept: a hash under one day's key. It goes along when the ticket
+/// moves, and stands in the list of its own day alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentHash {
+    /// The service day whose key it is hashed under.
+    pub day: ServiceDay,
+    /// The hash.
+    pub hash: [u8; DOCUMENT_HASH_BYTES],
 }
 
 /// One line of an upsert.
@@ -69,6 +84,8 @@ pub enum Upserted {
     UnknownSession,
     /// The stored `source_version` is this, and the line's is lower.
     Outdated(i64),
+    /// Its document is hashed under another day's key than its session's.
+    OtherDay,
     /// Another ticket has this number.
     NumberTaken,
 }
