@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
-use stile_core::ids::{Checkpoint, GateId, OperatorId, VenueId, Zone};
+use stile_core::ids::{Checkpoint, GateId, Kid, OperatorId, VenueId, VenueNumber, Zone};
 use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_sync_server::store::{ApiKeyId, Scope};
@@ -178,12 +178,63 @@ pub enum KeyCommand {
     /// Takes the secret that the booking system signs its v1 codes with. From then on gates ask
     /// the server whether such a code is genuine.
     Import(KeyImport),
+    /// Sister venues: whose genuine codes gates answer with `wrong_venue`.
+    #[command(subcommand)]
+    Sister(SisterCommand),
     /// Revokes a key.
     Revoke {
         /// Its id, as `key list` shows it.
         #[arg(value_parser = key_id)]
         id: ApiKeyId,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SisterCommand {
+    /// Adds a code key of another venue to the venue's signed key manifest.
+    Add(SisterAdd),
+    /// Lists the sister venues, and what their servers must be told of this one.
+    List {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Removes a sister venue, or one of its keys.
+    Remove {
+        /// The sister venue.
+        sister: VenueId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+        /// This key alone.
+        #[arg(long, value_name = "KID", value_parser = kid)]
+        kid: Option<Kid>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SisterAdd {
+    /// The sister venue's id, if it is on another server.
+    #[arg(required_unless_present = "of", requires = "number")]
+    pub sister: Option<VenueId>,
+    /// The venue whose gates are to know it; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+    /// The sister venue, if it is on this server: with its number and all its code keys.
+    #[arg(long, value_name = "VENUE", conflicts_with_all = ["sister", "number", "kid", "public_key", "from"])]
+    pub of: Option<VenueId>,
+    /// Its number in codes.
+    #[arg(long, value_parser = venue_number, requires = "kid")]
+    pub number: Option<VenueNumber>,
+    /// The key's kid there.
+    #[arg(long, value_parser = kid, requires = "public_key")]
+    pub kid: Option<Kid>,
+    /// The public key, 32 bytes in base64.
+    #[arg(long, value_name = "BASE64")]
+    pub public_key: Option<String>,
+    /// Since when it signs: epoch seconds, RFC 3339, or a time in the venue's zone [default: always].
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -306,6 +357,14 @@ fn role(text: &str) -> Result<OperatorRole, &'static str> {
         "supervisor" => Ok(OperatorRole::Supervisor),
         _ => Err("a role is guard or supervisor"),
     }
+}
+
+fn kid(text: &str) -> Result<Kid, std::num::ParseIntError> {
+    text.parse().map(Kid)
+}
+
+fn venue_number(text: &str) -> Result<VenueNumber, std::num::ParseIntError> {
+    text.parse().map(VenueNumber)
 }
 
 fn key_id(text: &str) -> Result<ApiKeyId, std::num::ParseIntError> {

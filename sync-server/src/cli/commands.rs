@@ -14,7 +14,7 @@ use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 
 use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand};
-use super::{CliError, import_key, open};
+use super::{CliError, import_key, open, sisters};
 
 const DAY_S: i64 = 24 * 3600;
 
@@ -127,6 +127,7 @@ pub fn key(command: KeyCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliEr
     async move |server: &Server| match command {
         KeyCommand::Add(add) => add_key(server, add).await,
         KeyCommand::Import(import) => import_key::run(server, import).await,
+        KeyCommand::Sister(command) => sisters::run(server, command).await,
         KeyCommand::List => {
             let keys = server.api_keys().await?;
             print_json(&keys.iter().map(KeyShown::new).collect::<Vec<_>>())

@@ -8,6 +8,7 @@ mod import_key;
 mod logs;
 mod operators;
 mod serve;
+mod sisters;
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use stile_sync_server::ServerError;
 use stile_sync_server::clock::SystemClock;
+use stile_sync_server::import::times::TimeError;
 use stile_sync_server::server::{MasterKeySource, OpenError, Server};
 
 pub use args::Args;
@@ -50,6 +52,9 @@ pub enum CliError {
     /// The secret is not written as the flag says.
     #[error("the secret is not written in {0}; say with --encoding how it is")]
     SecretEncoding(&'static str),
+    /// A time that is none.
+    #[error("--from: {0}")]
+    Time(#[from] TimeError),
     /// Something of the system failed.
     #[error("cannot {doing}")]
     System {

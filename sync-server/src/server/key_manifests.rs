@@ -1,8 +1,10 @@
 //! The key manifest of a venue: signed by its root key when there is none, when it nears its end,
-//! and when the data was put back from a backup.
+//! when the data was put back from a backup, and when its sister venues change.
 
 use stile_core::ids::Kid;
-use stile_core::key_manifest::{Algorithm, KeyManifest, KeyRole, ManifestKey};
+use stile_core::key_manifest::{
+    Algorithm, KeyManifest, KeyRole, ManifestError, ManifestKey, SisterVenue,
+};
 use stile_core::signed::Signed;
 use stile_core::time::EpochSeconds;
 
@@ -20,37 +22,54 @@ const RENEWED_BEFORE_S: i64 = 120 * 86_400;
 /// The root has one key; its statements name none.
 const ROOT_KID: Kid = Kid(0);
 /// Times to offer a new manifest while others do the same: one of them is kept each time.
-const OFFERS: usize = 8;
+pub(super) const OFFERS: usize = 8;
 
 impl Server {
     /// The venue's key manifest, signed anew if need be.
     pub(super) async fn key_manifest(&self, keys: &VenueKeys) -> Result<Signed, ServerError> {
         for _ in 0..OFFERS {
             let kept = self.store.key_manifest(keys.number).await?;
-            let version = kept.as_ref().map_or(0, |kept| kept.version);
             let now = self.now().seconds();
-            if let Some(kept) = kept
+            if let Some(kept) = &kept
                 && kept.generation == self.generation
                 && now.0.saturating_add(RENEWED_BEFORE_S) < kept.not_after.0
             {
-                return Ok(kept.signed);
+                return Ok(kept.signed.clone());
             }
-            let manifest = self.sign_key_manifest(keys, version.saturating_add(1))?;
+            let sisters = self.sisters_of(keys, kept.as_ref())?;
+            let manifest = self
+                .sign_key_manifest(keys, kept.as_ref(), sisters)
+                .map_err(ServerError::internal)?;
             let signed = manifest.signed.clone();
             if self.store.keep_key_manifest(keys.number, manifest).await? {
                 return Ok(signed);
             }
         }
-        Err(ServerError::internal(
-            "the key manifest is being signed by too many at once",
-        ))
+        Err(too_many())
     }
 
-    fn sign_key_manifest(
+    /// The sister venues that a kept manifest names. They are stored nowhere else.
+    pub(super) fn sisters_of(
         &self,
         keys: &VenueKeys,
-        version: u64,
-    ) -> Result<StoredKeyManifest, ServerError> {
+        kept: Option<&StoredKeyManifest>,
+    ) -> Result<Vec<SisterVenue>, ServerError> {
+        let Some(kept) = kept else {
+            return Ok(Vec::new());
+        };
+        let root = keys.root(&self.vault)?.verifying_key();
+        let manifest = KeyManifest::open(&kept.signed, &root).map_err(ServerError::internal)?;
+        Ok(manifest.sister_venues)
+    }
+
+    /// Signs the manifest that follows the kept one. Not kept yet.
+    pub(super) fn sign_key_manifest(
+        &self,
+        keys: &VenueKeys,
+        kept: Option<&StoredKeyManifest>,
+        sister_venues: Vec<SisterVenue>,
+    ) -> Result<StoredKeyManifest, SignError> {
+        let version = kept.map_or(0, |kept| kept.version).saturating_add(1);
         let key = |role, kid, public_key| ManifestKey {
             role,
             kid,
@@ -75,11 +94,9 @@ impl Server {
                 key(KeyRole::List, keys.list.0, keys.list_public_key()),
                 key(KeyRole::Code, keys.code.0, keys.code_public_key()),
             ],
-            sister_venues: Vec::new(),
+            sister_venues,
         };
-        let signed = manifest
-            .sign(ROOT_KID, &keys.root(&self.vault)?)
-            .map_err(ServerError::internal)?;
+        let signed = manifest.sign(ROOT_KID, &keys.root(&self.vault)?)?;
         Ok(StoredKeyManifest {
             version,
             generation: self.generation,
@@ -87,4 +104,19 @@ impl Server {
             signed,
         })
     }
+}
+
+/// Why a manifest was not signed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SignError {
+    /// What it would say contradicts itself.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The root key cannot be used.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+}
+
+pub(super) fn too_many() -> ServerError {
+    ServerError::internal("the key manifest is being signed by too many at once")
 }

@@ -16,6 +16,7 @@ mod policy_bounds;
 mod records;
 mod sessions;
 mod shared_codes;
+mod sisters;
 mod tickets;
 mod venues;
 
@@ -40,6 +41,7 @@ use crate::venue_keys::VenueKeys;
 pub use crate::vault::{MasterKeySource, VaultError};
 pub use documents::takes_documents;
 pub use open::OpenError;
+pub use sisters::VenueCodes;
 
 /// A text that is shown once and kept by nobody here. Not printed in debug output, and zeroized.
 #[derive(Clone)]

@@ -7,6 +7,7 @@
 
 mod access;
 mod bodies;
+mod commands;
 mod day;
 mod device;
 mod document;
@@ -17,6 +18,7 @@ mod imports;
 mod operators;
 mod program;
 mod shared_codes;
+mod sisters;
 mod site;
 mod stop;
 mod wire;
