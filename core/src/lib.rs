@@ -9,6 +9,7 @@ pub mod clock;
 pub mod codes;
 mod decimal;
 pub mod device;
+pub mod fault;
 pub mod ids;
 pub mod journal;
 pub mod key_manifest;

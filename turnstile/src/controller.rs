@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
 use stile_core::device::{Device, ScanOutcome};
+use stile_core::fault::point;
 use stile_core::record::{FreePassageCause, PassageOutcome};
 
 use crate::event::Event;
@@ -90,7 +91,9 @@ impl Controller {
         if outcome.free_passage {
             return;
         }
+        point("gate: answered");
         let opened = outcome.opens.then(|| self.open(&outcome));
+        point("gate: opened");
         if outcome.record_id.is_some() {
             (self.on_record)();
         }

@@ -4,6 +4,7 @@ use super::judging::{Asking, Found, Input, Prepared};
 use super::{Device, Door};
 use crate::clock::{Moment, Now, Trust};
 use crate::codes::{self, Code, Malformed};
+use crate::fault;
 use crate::ids::{LastFour, RecordId, TicketNumber};
 use crate::reason::Reason;
 use crate::record::{ClaimOutcome, Mode, What};
@@ -153,9 +154,11 @@ impl Device {
             persons: say.persons,
             ..Asking::plain(&input)
         };
+        fault::point("scan: read");
         let Ok((prepared, judged)) = self.judge(door, &asking, now) else {
             return self.cannot_store(door, now, self.micros_since(started));
         };
+        fault::point("scan: judged");
         if let Some(repeat) = door.recent.repeat_of(&prepared, &judged, moment)
             && !say.one_more
         {
@@ -165,6 +168,7 @@ impl Device {
         hear_code(door, &prepared, judged.genuine, now);
         let id = self.new_id(now);
         let decided = self.decide(door, &prepared, judged, &[], (id, 0));
+        fault::point("scan: decided");
         let decision_us = self.micros_since(started);
         let scan = self.scan_of(door, &prepared, &decided, decision_us);
         let record = self.record(door, 0, id, &prepared.gate, now, What::Scan(scan));

@@ -22,6 +22,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, pa
 
 use crate::admissions::Movement;
 use crate::clock::Now;
+use crate::fault;
 use crate::ids::{Checkpoint, DeviceId, LogId, RecordId, TicketNumber};
 use crate::protocol::RecordHead;
 use crate::record::{FreePassageCause, Record};
@@ -201,6 +202,7 @@ impl Journal {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        fault::point("journal: begun");
         let mut moved = Vec::new();
         for (record, sequence) in records.iter().zip(self.next_sequence..) {
             debug_assert_eq!(
@@ -217,7 +219,9 @@ impl Journal {
             )?;
             moved.extend(carry_out(&transaction, self.log.row, record)?);
         }
+        fault::point("journal: written");
         transaction.commit()?;
+        fault::point("journal: committed");
         self.moved.extend(moved);
         self.next_sequence += records.len() as u64;
         Ok(())
@@ -271,7 +275,10 @@ impl Journal {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         effects::mark(&transaction, admission, CarriedOut::Released)?;
-        Ok(transaction.commit()?)
+        fault::point("released: written");
+        transaction.commit()?;
+        fault::point("released: committed");
+        Ok(())
     }
 
     /// Check-ins since a time for which the gate is not known to have opened.

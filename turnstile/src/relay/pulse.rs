@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use stile_core::fault::point;
 use stile_core::ids::RecordId;
 
 use super::{Connection, Relay, RelayError};
@@ -281,6 +282,7 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
             true => Ok(()), // it stands open
             false => {
                 self.is_closed = false;
+                point("relay: asked");
                 let first = self.relays.first_mut();
                 first.map_or(Err(RelayError::Gone), |relay| relay.open())
             }
@@ -290,6 +292,7 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
             result,
         };
         let is_open = opened.result.is_ok();
+        point("relay: open");
         // Whoever asked may have gone.
         let _ = asked.opened.send(opened);
         (self.on)(match is_open {
@@ -304,7 +307,9 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         }
         // In an emergency it is not closed in between.
         if !(is_open && self.desk.state().is_held()) {
+            point("relay: held");
             self.close();
+            point("relay: closed");
         }
     }
 

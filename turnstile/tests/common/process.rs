@@ -104,7 +104,6 @@ impl Place {
         self.records("sync_status IN (0, 3)")
     }
 
-    /// All the journal's records.
     /// The kinds of all records, oldest first.
     pub fn record_kinds(&self) -> Vec<String> {
         let kind = |record: String| {
@@ -114,6 +113,7 @@ impl Place {
         self.all_records().into_iter().map(kind).collect()
     }
 
+    /// All the journal's records.
     pub fn all_records(&self) -> Vec<String> {
         self.records("1")
     }

@@ -17,6 +17,8 @@ mod gpio;
 mod inputs;
 mod modbus;
 mod plugged;
+#[cfg(feature = "fault-points")]
+mod power_cuts;
 mod relay;
 mod screen;
 mod setup;
