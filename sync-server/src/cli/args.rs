@@ -176,7 +176,8 @@ pub enum KeyCommand {
     /// Lists all keys, without their texts.
     List,
     /// Takes the secret that the booking system signs its v1 codes with. From then on gates ask
-    /// the server whether such a code is genuine.
+    /// the server whether such a code is genuine. It must be signed over the digits of the phone
+    /// that the ticket file gives in full; a Chinese mobile number may have +86 in either.
     Import(KeyImport),
     /// Sister venues: whose genuine codes gates answer with `wrong_venue`.
     #[command(subcommand)]

@@ -30,6 +30,10 @@ const CSV: &str = "text/csv";
 /// Of any length: the file is read as it comes. A bad line is named, the others go in. Sending
 /// the same file again changes nothing, so one that broke off is simply sent again.
 ///
+/// Of `phone` the last four digits are kept. Where the booking system signs v1 codes with a shared
+/// secret, the whole number is, sealed, to verify them with: its digits must be those that were
+/// signed, but that a Chinese mobile number may have `+86`, `86` or `0086` in front in either.
+///
 /// Where the venue takes documents, `document` is hashed under the key of its session's day and
 /// dropped. A ticket's line says all of it but its status: one without a document has none from
 /// then on, and a ticket that goes to another day is known there by its document only if its line

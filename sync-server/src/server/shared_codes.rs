@@ -107,7 +107,9 @@ impl Server {
             None => return Ok(false),
         };
         let holder = std::str::from_utf8(&holder).map_err(ServerError::internal)?;
-        Ok(code.verify(&secret, holder))
+        Ok(spellings(holder)
+            .iter()
+            .any(|holder| code.verify(&secret, holder)))
     }
 
     /// A phone as the store keeps it.
@@ -131,6 +133,66 @@ impl Server {
     }
 }
 
+/// The ways in which a booking system may write a phone that it signs over: as its ticket file
+/// does, and a Chinese mobile number also with or without its country code. No other number is
+/// changed: where a country code ends, digits alone do not tell.
+fn spellings(phone: &str) -> Vec<Zeroizing<String>> {
+    let as_is = Zeroizing::new(phone.to_owned());
+    let mobile = ["0086", "86", ""]
+        .iter()
+        .find_map(|prefix| phone.strip_prefix(prefix).filter(|rest| is_mobile(rest)));
+    let Some(mobile) = mobile else {
+        return vec![as_is];
+    };
+    let others = ["", "86", "+86", "0086"].map(|prefix| Zeroizing::new([prefix, mobile].concat()));
+    std::iter::once(as_is).chain(others).collect()
+}
+
+/// A Chinese mobile number: 11 digits from 13 to 19 on.
+fn is_mobile(digits: &str) -> bool {
+    digits.len() == 11
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && matches!(digits.as_bytes(), [b'1', b'3'..=b'9', ..])
+}
+
 fn holder_context(venue: &VenueId, number: TicketNumber) -> String {
     format!("{venue}\0holder\0{}", number.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(phone: &str) -> Vec<String> {
+        let spellings = spellings(phone);
+        spellings.iter().map(|one| one.to_string()).collect()
+    }
+
+    #[test]
+    fn a_chinese_mobile_number_has_a_country_code_or_none() {
+        for phone in ["13812345678", "8613812345678", "008613812345678"] {
+            let written = written(phone);
+            assert_eq!(written[0], phone);
+            for spelling in ["13812345678", "8613812345678", "+8613812345678"] {
+                assert!(
+                    written.iter().any(|one| one == spelling),
+                    "{phone}: {spelling}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn any_other_number_is_taken_as_it_is() {
+        for phone in [
+            "",
+            "01085123456",
+            "85291234567",
+            "12012345678",
+            "8612345678",
+            "861381234567",
+        ] {
+            assert_eq!(written(phone), [phone]);
+        }
+    }
 }

@@ -4,7 +4,10 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use stile_core::codes::v1::mint;
+use stile_core::keys::TicketKey;
 use stile_core::protocol::VerifyAnswer;
+use stile_core::time::EpochSeconds;
 
 use crate::site::{Gatekeeper, Site, VENUE, read, refusal};
 
@@ -63,6 +66,30 @@ async fn the_known_answer_is_genuine_for_the_holders_phone_and_for_no_other() {
         !is_genuine(&site, &gate, GENUINE).await,
         "a masked phone verifies nothing"
     );
+}
+
+#[tokio::test]
+async fn a_chinese_mobile_number_may_have_its_country_code_in_the_file_or_in_the_code() {
+    let site = Site::start().await;
+    let gate = shared(&site).await;
+    let key: Vec<u8> = (0..32).collect();
+    let key = TicketKey::from_bytes(&key.try_into().unwrap());
+    let signed_over = |phone: &str| {
+        let id = "1234567890".parse().unwrap();
+        mint(&key, &id, phone, EpochSeconds(1_790_000_400)).unwrap()
+    };
+    assert_eq!(signed_over(PHONE), GENUINE);
+    for in_file in [PHONE, "+86 138-1234-5678", "008613812345678"] {
+        import(&site, in_file).await;
+        for in_code in [PHONE, "8613812345678", "+8613812345678"] {
+            let code = signed_over(in_code);
+            assert!(is_genuine(&site, &gate, &code).await, "{in_file} {in_code}");
+        }
+        for other in ["13812345679", "85213812345678", "5678", ""] {
+            let code = signed_over(other);
+            assert!(!is_genuine(&site, &gate, &code).await, "{in_file} {other}");
+        }
+    }
 }
 
 #[tokio::test]
