@@ -9,6 +9,7 @@ mod place;
 mod platform;
 mod relay;
 mod scans;
+mod slow_disk;
 mod uploads;
 
 use anyhow::Result;
@@ -44,6 +45,7 @@ fn main() -> Result<()> {
     uploads::measure(&place, &device, options.records, &mut figures)?;
     drop(device);
     relay::measure(&mut place, &mut figures)?;
+    slow_disk::measure(&mut place, &mut figures)?;
     println!("{figures}");
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::scans::{SCANS, STALL_SCANS};
 
 /// Readings; each opens the relay for half a second, so they are few.
-const READINGS: usize = 60;
+pub const READINGS: usize = 60;
 /// As far apart as the relay's pulses: a reading waits for the one before to close.
 const PAUSE: Duration = Duration::from_millis(600);
 
