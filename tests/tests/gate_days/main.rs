@@ -8,20 +8,22 @@ mod day;
 use std::fs;
 use std::path::PathBuf;
 
+use anyhow::{Context, Result};
 use case::Cases;
 
-fn cases() -> Cases {
+fn cases() -> Result<Cases> {
     let folder = std::env::var_os("STILE_CASES").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("cases"),
         PathBuf::from,
     );
-    let text = fs::read_to_string(folder.join("gate-days.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let path = folder.join("gate-days.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{}", path.display()))
 }
 
 #[test]
-fn every_gate_day_comes_out_as_it_is_written() {
-    let cases = cases();
+fn every_gate_day_comes_out_as_it_is_written() -> Result<()> {
+    let cases = cases()?;
     assert!(!cases.days.is_empty());
     let failures: Vec<_> = cases
         .days
@@ -39,4 +41,5 @@ fn every_gate_day_comes_out_as_it_is_written() {
         cases.days.len(),
         failures.join("\n")
     );
+    Ok(())
 }
