@@ -50,7 +50,7 @@ fn a_second_controller_on_the_folder_refuses_to_start() {
 }
 
 #[test]
-fn a_newer_schema_is_refused_and_not_a_byte_of_it_is_touched() {
+fn situation_17_a_newer_schema_is_refused_and_not_a_byte_of_it_is_touched() {
     let gate = at_gate();
     let device = gate.ready();
     device.scan(&gate.g2(0));
@@ -143,7 +143,7 @@ fn a_file_that_is_no_database_at_all_is_kept_aside_too() {
 }
 
 #[test]
-fn a_copied_folder_on_another_machine_starts_a_new_log() {
+fn situation_32_a_copied_folder_on_another_machine_starts_a_new_log() {
     let gate = at_gate();
     let device = gate.ready();
     device.scan(&gate.g2(0));

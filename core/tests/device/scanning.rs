@@ -29,7 +29,7 @@ fn a_listed_ticket_is_admitted_once_and_its_record_is_in_the_journal() {
 }
 
 #[test]
-fn the_same_ticket_within_three_seconds_is_one_scan_and_the_three_seconds_do_not_slide() {
+fn situation_19_the_same_ticket_within_three_seconds_is_one_scan_and_they_do_not_slide() {
     let gate = at_gate();
     let device = gate.ready();
     let code = gate.g2(0);

@@ -43,7 +43,7 @@ fn who_has_passed_is_not_freed_afterwards() {
 }
 
 #[test]
-fn a_check_in_that_the_gate_did_not_open_for_resumes_once_after_a_crash() {
+fn situation_13_a_check_in_that_the_gate_did_not_open_for_resumes_once_after_a_crash() {
     let scene = scene(1);
     let device = at(&scene, "arm-1");
     let admitted = device.scan(&scene.g2(0)).record_id.unwrap();
@@ -66,7 +66,7 @@ fn a_check_in_that_the_gate_did_not_open_for_resumes_once_after_a_crash() {
 }
 
 #[test]
-fn one_that_was_released_does_not_resume() {
+fn situation_13_one_that_was_released_does_not_resume() {
     let scene = scene(1);
     let device = at(&scene, "arm-1");
     let admitted = device.scan(&scene.g2(0)).record_id.unwrap();

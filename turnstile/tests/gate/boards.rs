@@ -34,7 +34,7 @@ fn a_board_is_told_to_close_at_start_behind_each_pulse_and_at_the_end() {
 }
 
 #[test]
-fn a_gate_killed_in_a_pulse_tells_the_board_to_close_when_it_starts_again() {
+fn situation_27_a_gate_killed_in_a_pulse_tells_the_board_to_close_when_it_starts_again() {
     let scene = Scene::new();
     let path = board(&scene.place);
     let board = Pty::plug(&path);

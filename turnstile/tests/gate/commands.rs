@@ -152,7 +152,7 @@ fn wrong_usage_and_wrong_configuration_have_code_2_and_name_the_fault() {
 }
 
 #[test]
-fn a_second_controller_is_refused_with_code_4_and_leaves_the_relay_alone() {
+fn situation_18_a_second_controller_is_refused_with_code_4_and_leaves_the_relay_alone() {
     let scene = Scene::new();
     let mut gate = scene.place.run(&[]);
     let output = scene

@@ -76,7 +76,7 @@ fn an_emergency_that_ended_while_the_gate_was_off_is_over_at_the_start() {
 }
 
 #[test]
-fn persons_who_pass_in_an_emergency_are_counted() {
+fn situation_38_persons_who_pass_in_an_emergency_are_counted() {
     let scene = Scene::new();
     let (button, sensor) = (scene.place.beside("button"), scene.place.beside("sensor"));
     set(&button, "1");

@@ -27,7 +27,7 @@ fn serial(path: &Path) -> String {
 }
 
 #[test]
-fn a_scanner_that_is_unplugged_and_plugged_in_again_comes_back_and_says_so() {
+fn situation_25_a_scanner_that_is_unplugged_and_plugged_in_again_comes_back_and_says_so() {
     let scene = Scene::new();
     let path = scene.place.beside("ttyUSB1");
     let mut gate = run(&scene.place, &serial(&path), &[]);
@@ -44,7 +44,7 @@ fn a_scanner_that_is_unplugged_and_plugged_in_again_comes_back_and_says_so() {
 }
 
 #[test]
-fn noise_and_half_codes_on_the_line_are_counted_and_refuse_nobody() {
+fn situation_26_noise_and_half_codes_on_the_line_are_counted_and_refuse_nobody() {
     let scene = Scene::new();
     let path = scene.place.beside("ttyUSB1");
     let mut gate = run(&scene.place, &serial(&path), &[]);

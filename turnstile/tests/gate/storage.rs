@@ -196,7 +196,7 @@ fn a_read_only_folder_is_a_clear_error_with_code_5() {
 }
 
 #[test]
-fn a_journal_of_a_newer_version_is_refused_untouched_with_code_6() {
+fn situation_17_a_journal_of_a_newer_version_is_refused_untouched_with_code_6() {
     let scene = Scene::new();
     let path = scene.place.data().join("journal.db");
     let journal = rusqlite::Connection::open(&path).unwrap();

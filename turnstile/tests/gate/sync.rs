@@ -96,7 +96,7 @@ fn pages_and_refusals_that_are_not_the_servers_word_mark_nothing() {
 }
 
 #[test]
-fn a_device_that_the_server_does_not_know_keeps_all_and_raises_an_alarm() {
+fn situation_33_a_device_that_the_server_does_not_know_keeps_all_and_raises_an_alarm() {
     let scene = Scene::new();
     scene.server.behave(Behaviour::Problem(Code::Unauthorized));
     let mut gate = scene.place.run(&[]);
