@@ -14,5 +14,4 @@ pub mod network;
 pub mod programs;
 pub mod qr;
 pub mod server;
-pub mod virtual_venue;
 pub mod visitor;

@@ -11,9 +11,9 @@ use stile_core::codes::g3;
 use stile_core::keys::RotationKey;
 use stile_core::protocol::{MintAnswer, Minted};
 use stile_core::time::EpochSeconds;
-use stile_tests::virtual_venue::VirtualServer;
 
 use crate::case::{Day, Scan, What};
+use crate::virtual_venue::VirtualServer;
 
 /// Long enough for any day of the file, in seconds.
 const TTL_S: u32 = 20 * 3600;

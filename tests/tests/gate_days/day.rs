@@ -13,10 +13,10 @@ use stile_core::reason::Reason;
 use stile_core::record::PassageOutcome;
 use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_core::verdict::{Detail, Verdict};
-use stile_tests::virtual_venue::{VirtualDevice, VirtualServer, VirtualTime};
 
 use crate::case::{Cases, Day, ExpectServer, Scan, Step, What};
 use crate::codes::CodeBook;
+use crate::virtual_venue::{VirtualDevice, VirtualServer, VirtualTime};
 
 /// The supervisor's PIN; the file calls it `right`.
 const RIGHT_PIN: &str = "24680135";

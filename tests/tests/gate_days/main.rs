@@ -4,6 +4,7 @@
 mod case;
 mod codes;
 mod day;
+mod virtual_venue;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,7 @@
 //! Visitors who have to be turned away, for reasons that codes and the booking file give.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use serde_json::json;
 use stile_core::codes::Format;
@@ -200,6 +202,9 @@ fn tickets(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
     Ok(visits)
 }
 
+/// A ticket that is read again within three seconds is the same reading.
+const BEYOND_A_REPEAT: Duration = Duration::from_millis(3_100);
+
 /// A ticket that is used up.
 fn used(stage: &mut Stage<'_>) -> Result<()> {
     let single = |ticket: &Order| ticket.admits == 1;
@@ -208,13 +213,16 @@ fn used(stage: &mut Stage<'_>) -> Result<()> {
     let visits = vec![
         stage.visit("a visitor", ticket, Format::V1, At::Entrance, "admit")?,
         stage.visit("the next one", other, Format::G2, At::Entrance, "admit")?,
-        stage.visit(
-            "the first one's ticket once more, in another format",
-            ticket,
-            Format::G2,
-            At::Entrance,
-            Reason::AlreadyUsed.name(),
-        )?,
     ];
-    stage.show(visits)
+    stage.show(visits)?;
+    // Sooner it would be the same reading once more.
+    std::thread::sleep(BEYOND_A_REPEAT);
+    let again = stage.visit(
+        "the first one's ticket once more, in another format",
+        ticket,
+        Format::G2,
+        At::Entrance,
+        Reason::AlreadyUsed.name(),
+    )?;
+    stage.show(vec![again])
 }

@@ -34,7 +34,8 @@ pub struct Table<'t> {
 #[derive(serde::Deserialize)]
 struct Head {
     id: RecordId,
-    verdict: Answer,
+    /// None of what only carries out an admission from before a crash.
+    verdict: Option<Answer>,
     reason: Option<Reason>,
 }
 
@@ -59,8 +60,9 @@ impl Table<'_> {
             .count();
         let admitted = heads
             .iter()
-            .filter(|head| head.verdict == Answer::Admit)
+            .filter(|head| head.verdict == Some(Answer::Admit))
             .count();
+        let resumed = heads.iter().filter(|head| head.verdict.is_none()).count();
         let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
         for reason in heads.iter().filter_map(|head| head.reason) {
             *refused.entry(reason.name()).or_default() += 1;
@@ -77,14 +79,23 @@ impl Table<'_> {
             unheard,
             "in the log, and no word was heard",
         );
-        row("scans", heads.len(), "in the pulled log");
+        row("scans", heads.len() - resumed, "in the pulled log");
         row("admitted", admitted, "in the pulled log");
-        row("refused", heads.len() - admitted, "in the pulled log");
+        row(
+            "refused",
+            heads.len() - resumed - admitted,
+            "in the pulled log",
+        );
         for reason in Reason::ALL {
             if let Some(count) = refused.get(reason.name()) {
                 row(&format!("  {reason}"), *count, "");
             }
         }
+        row(
+            "opened after the kill",
+            resumed,
+            "for an admission from before",
+        );
         let Uploads {
             accepted,
             replayed,

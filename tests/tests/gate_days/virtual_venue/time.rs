@@ -42,21 +42,19 @@ pub struct VirtualPlatform {
     name: String,
     time: Arc<VirtualTime>,
     wall_off_ms: AtomicI64,
-    booted_at: AtomicI64,
-    boots: AtomicU64,
+    booted_at: EpochMillis,
     drawn: AtomicU64,
 }
 
 impl VirtualPlatform {
     /// A machine that booted an hour ago.
     pub fn new(name: &str, time: Arc<VirtualTime>) -> Arc<Self> {
-        let booted_at = AtomicI64::new(time.now().0 - 3_600_000);
+        let booted_at = time.now().plus(-3_600_000);
         Arc::new(Self {
             name: name.to_owned(),
             time,
             wall_off_ms: AtomicI64::new(0),
             booted_at,
-            boots: AtomicU64::new(1),
             drawn: AtomicU64::new(0),
         })
     }
@@ -64,12 +62,6 @@ impl VirtualPlatform {
     /// Sets the wall clock off the true time.
     pub fn set_wall_off(&self, off_ms: i64) {
         self.wall_off_ms.store(off_ms, Ordering::SeqCst);
-    }
-
-    /// The machine boots: its boot-time clock starts anew.
-    pub fn reboot(&self) {
-        self.booted_at.store(self.time.now().0, Ordering::SeqCst);
-        self.boots.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -90,8 +82,8 @@ impl Platform for VirtualPlatform {
         let now = self.time.now();
         Moment {
             wall: now.plus(self.wall_off_ms.load(Ordering::SeqCst)),
-            boot_ms: now.0 - self.booted_at.load(Ordering::SeqCst),
-            boot_id: BootId(u128::from(self.boots.load(Ordering::SeqCst))),
+            boot_ms: now.since(self.booted_at),
+            boot_id: BootId(1),
         }
     }
 
