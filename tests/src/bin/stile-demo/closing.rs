@@ -24,7 +24,7 @@ const PULL: usize = 500;
 const NOT_SHOWN: [(Reason, &str); 4] = [
     (
         Reason::WrongVenue,
-        "no command names a sister museum's keys yet",
+        "this museum has named no sister in its keys",
     ),
     (
         Reason::ClockUntrusted,
@@ -32,9 +32,9 @@ const NOT_SHOWN: [(Reason, &str); 4] = [
     ),
     (
         Reason::UnverifiableOffline,
-        "v1 codes signed with a booking system's own key are not taken yet",
+        "this museum's v1 codes have a key for each ticket",
     ),
-    (Reason::Superseded, "no command issues a ticket anew yet"),
+    (Reason::Superseded, "no ticket of this day is issued anew"),
 ];
 
 /// Pulls, compares, prints. Returns whether nothing was lost and nothing doubled.
