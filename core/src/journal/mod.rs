@@ -14,6 +14,7 @@ mod room;
 mod salvage;
 mod sync_log;
 mod tally;
+mod wal;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

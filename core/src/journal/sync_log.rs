@@ -3,13 +3,9 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{JournalError, WriteTurn, uuid};
+use super::{JournalError, WriteTurn, uuid, wal};
 use crate::ids::RecordId;
 use crate::time::EpochMillis;
-
-/// The WAL is folded back into the file when it has grown past this, in bytes: 1,000 pages,
-/// SQLite's own measure, but by the sync loop and not by a scan.
-const CHECKPOINT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Where a record stands on its way up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -229,15 +225,7 @@ impl SyncLog {
 
     /// Folds a grown WAL back into the file, so that no scan has to.
     pub fn maintain(&self) -> Result<(), JournalError> {
-        let wal = self.connection.path().map(|path| format!("{path}-wal"));
-        let size = wal
-            .and_then(|wal| std::fs::metadata(wal).ok())
-            .map_or(0, |file| file.len());
-        if size >= CHECKPOINT_BYTES {
-            self.connection
-                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
-        }
-        Ok(())
+        wal::fold_back(&self.connection)
     }
 }
 

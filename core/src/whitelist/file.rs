@@ -34,6 +34,10 @@ const SCHEMA: &str = include_str!("../../../migrations/device/whitelist.sql");
 /// 100,000 tickets twice over. The system takes the pages back when it needs them.
 const MAP_BYTES: i64 = 64 * 1024 * 1024;
 
+/// Rows after which the building file is synced, about 1 MiB: a scan's sync that comes meanwhile waits
+/// behind no more than that, where one at the end would be of the whole list.
+const ROWS_PER_SYNC: u64 = 4_096;
+
 /// Why a list cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
@@ -202,6 +206,9 @@ impl ListBuilder {
                 .prepare_cached("INSERT INTO opaque (hash, number) VALUES (?1, ?2)")?
                 .execute(params![hash.as_slice(), number])?;
         }
+        if place.is_multiple_of(ROWS_PER_SYNC) {
+            File::open(&self.building)?.sync_data()?;
+        }
         Ok(())
     }
 
@@ -216,12 +223,15 @@ impl ListBuilder {
             ..
         } = self;
         check_digest(digest, &manifest)?;
-        connection.execute_batch(
-            "CREATE UNIQUE INDEX ticket_by_id ON ticket (ticket_id);
-                 CREATE INDEX ticket_by_order ON ticket (order_end);
-                 CREATE INDEX ticket_by_digits ON ticket (last_four) WHERE last_four IS NOT NULL;
-                 COMMIT",
-        )?;
+        for step in [
+            "CREATE UNIQUE INDEX ticket_by_id ON ticket (ticket_id)",
+            "CREATE INDEX ticket_by_order ON ticket (order_end)",
+            "CREATE INDEX ticket_by_digits ON ticket (last_four) WHERE last_four IS NOT NULL",
+            "COMMIT",
+        ] {
+            connection.execute_batch(step)?;
+            File::open(&building)?.sync_data()?;
+        }
         connection.close().map_err(|(_, error)| error)?;
         File::open(&building)?.sync_all()?;
         fs::rename(&building, &place)?;

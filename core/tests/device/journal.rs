@@ -155,3 +155,23 @@ fn situation_32_a_copied_folder_on_another_machine_starts_a_new_log() {
     assert_ne!(records[0].log_id, records[1].log_id);
     assert_eq!((records[0].sequence, records[1].sequence), (1, 1));
 }
+
+#[test]
+fn scans_never_make_the_write_ahead_log_longer_as_long_as_it_is_looked_after() {
+    let gate = at_gate();
+    let device = gate.ready();
+    let wal = gate.folder.path().join("journal.db-wal");
+    let length = || fs::metadata(&wal).unwrap().len();
+    let at_first = length();
+    assert!(at_first >= 4 * 1024 * 1024, "{at_first}");
+    for n in 0..1_000 {
+        device.scan(format!("noise {n}").as_bytes());
+        gate.platform.pass_ms(1_001);
+        if n % 100 == 0 {
+            device.maintain().unwrap();
+        }
+    }
+    assert_eq!(length(), at_first);
+    drop(device);
+    assert_eq!(exported(&gate.open()).len(), 1_000);
+}
