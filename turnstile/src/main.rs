@@ -66,9 +66,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Look at storage, network, clock, scanners and relay, and say what to do.
+    /// Look at storage, network, clock, scanners, relays, lamps and inputs, and say what to do.
     Doctor {
-        /// Move the relay without asking, and wait for no code.
+        /// Move relays and lamps without asking, and wait for no code and no passage.
         #[arg(long)]
         yes: bool,
         /// One JSON object per finding.

@@ -96,7 +96,10 @@ impl Feedbacks {
         words: Words,
         tell: &Tell,
     ) -> io::Result<Self> {
-        Self::of(devices(settings, ports)?, words, tell)
+        let devices = devices(settings, ports)
+            .into_iter()
+            .collect::<Result<_, _>>();
+        Self::of(devices.map_err(io::Error::other)?, words, tell)
     }
 
     /// Starts these devices.
@@ -169,8 +172,12 @@ impl Signals {
     }
 }
 
-fn devices(settings: &FeedbackSettings, ports: &Arc<Ports>) -> io::Result<Vec<Box<dyn Feedback>>> {
-    let mut devices: Vec<Box<dyn Feedback>> = Vec::new();
+/// The devices that are configured; an error for each that is not there to be used.
+pub(crate) fn devices(
+    settings: &FeedbackSettings,
+    ports: &Arc<Ports>,
+) -> Vec<Result<Box<dyn Feedback>, RelayError>> {
+    let mut devices: Vec<Result<Box<dyn Feedback>, RelayError>> = Vec::new();
     let parts = [
         (Part::Green, &settings.green),
         (Part::Red, &settings.red),
@@ -178,20 +185,22 @@ fn devices(settings: &FeedbackSettings, ports: &Arc<Ports>) -> io::Result<Vec<Bo
     ];
     for (part, spec) in parts {
         if let Some(spec) = spec {
-            let relay = spec.open(ports, Urgency::After).map_err(io::Error::other)?;
-            devices.push(Box::new(Blinker::new(part, spec.to_string(), relay)));
+            let relay = spec.open(ports, Urgency::After);
+            devices.push(relay.map(|relay| {
+                let blinker: Box<dyn Feedback> =
+                    Box::new(Blinker::new(part, spec.to_string(), relay));
+                blinker
+            }));
         }
     }
     if let Some(text) = &settings.text {
-        devices.push(Box::new(TextPanel::new(
-            text,
-            ports.serial_wire(&text.port),
-        )));
+        let wire = ports.serial_wire(&text.port);
+        devices.push(Ok(Box::new(TextPanel::new(text, wire))));
     }
     if let Some(voice) = &settings.voice {
-        devices.push(Box::new(Voice::new(voice)));
+        devices.push(Ok(Box::new(Voice::new(voice))));
     }
-    Ok(devices)
+    devices
 }
 
 /// One device's thread.

@@ -5,6 +5,7 @@ mod debounce;
 mod passages;
 mod settings;
 mod spec;
+mod trial;
 mod watch;
 
 use std::io;
@@ -16,6 +17,7 @@ pub use debounce::{Change, Debounce};
 pub use passages::Passages;
 pub use settings::InputSettings;
 pub use spec::InputSpec;
+pub(crate) use trial::{Tried, try_out};
 
 use crate::event::Event;
 use crate::ports::{Ports, Urgency};

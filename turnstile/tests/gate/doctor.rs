@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use stile_core::protocol::Code;
 
 use crate::common::fake_server::Behaviour;
-use crate::common::process::{Place, Scene, error_of, eventually, text_of};
+use crate::common::process::{Place, Scene, error_of, eventually, program, text_of};
+use crate::common::pty::Pty;
 
 /// The findings of one call, by what was looked at.
 fn findings(output: &Output) -> BTreeMap<String, Value> {
@@ -23,6 +25,18 @@ fn findings(output: &Output) -> BTreeMap<String, Value> {
 
 fn grade(findings: &BTreeMap<String, Value>, check: &str) -> String {
     findings[check]["grade"].as_str().unwrap().to_owned()
+}
+
+/// What was said of each of several devices, and its grade, in order.
+fn said_of(output: &Output, check: &str) -> Vec<(String, String)> {
+    let lines = text_of(output);
+    let findings = lines.lines().map(|line| {
+        let finding: Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| finding[name].as_str().unwrap().to_owned();
+        (text("check"), (text("grade"), text("what")))
+    });
+    let of_check = findings.filter(|(name, _)| name == check);
+    of_check.map(|(_, said)| said).collect()
 }
 
 fn configure(place: &Place, text: &str) {
@@ -121,7 +135,7 @@ fn beside_a_controller_it_says_what_it_leaves_out() {
     });
     let output = scene.place.call(&["doctor", "--yes", "--json"]);
     let found = findings(&output);
-    for check in ["scanner", "relay"] {
+    for check in ["scanner", "relay", "feedback", "input"] {
         assert_eq!(grade(&found, check), "left_out");
     }
     assert_eq!(grade(&found, "server"), "ok");
@@ -142,4 +156,108 @@ fn a_folder_of_no_device_is_sent_to_setup() {
             .unwrap()
             .contains("setup")
     );
+}
+
+#[test]
+fn each_lamp_the_panel_and_the_voice_are_given_both_signals_and_each_input_is_said() {
+    let scene = Scene::new();
+    let beside = |name: &str| scene.place.beside(name).display().to_string();
+    let board = Pty::plug(&scene.place.beside("board"));
+    let panel = Pty::plug(&scene.place.beside("panel"));
+    fs::write(beside("sensor"), "0").unwrap();
+    fs::write(beside("contact"), "1").unwrap();
+    fs::create_dir_all(scene.place.beside("voice").join("en")).unwrap();
+    let config = format!(
+        "[feedback]\ngreen = \"lcus:{0},channel=3\"\nred = \"lcus:{0},channel=4\"\n\
+         [feedback.text]\nport = \"{1}\"\nshown_ms = 500\n\
+         [feedback.voice]\nplayer = [\"/bin/true\"]\nfolder = \"{2}\"\n\
+         [inputs]\npassage = \"file:{3}\"\nemergency = \"file:{4}\"\n",
+        beside("board"),
+        beside("panel"),
+        beside("voice"),
+        beside("sensor"),
+        beside("contact"),
+    );
+    configure(&scene.place, &config);
+    let output = scene.place.call(&["doctor", "--yes", "--json"]);
+    let said = said_of(&output, "feedback");
+    let grades: Vec<_> = said.iter().map(|(grade, _)| grade.as_str()).collect();
+    assert_eq!(grades, ["ok", "ok", "ok", "warn"], "{said:?}");
+    assert!(said[0].1.starts_with("green lcus:"), "{said:?}");
+    assert!(
+        said[3].1.contains("has nothing to show"),
+        "it has no clips: {said:?}"
+    );
+    let lamp = |channel: u8, level: u8| [0xA0, channel, level, 0xA0 + channel + level];
+    // A lamp that has nothing to say of a signal is dark, as at the end.
+    let green = [lamp(3, 1), lamp(3, 0), lamp(3, 0), lamp(3, 0)];
+    let red = [lamp(4, 0), lamp(4, 1), lamp(4, 0), lamp(4, 0)];
+    board.receives(&[green.concat(), red.concat()].concat());
+    panel.receives("测试\r\n请出示门票码\r\n测试\r\n请出示门票码\r\n请出示门票码\r\n".as_bytes());
+    let said = said_of(&output, "input");
+    assert_eq!(said[0].0, "ok");
+    assert!(said[0].1.contains(" is off;"), "{said:?}");
+    assert_eq!(said[1].0, "warn");
+    assert!(said[1].1.contains("the gate stands open"), "{said:?}");
+}
+
+#[test]
+fn lamps_and_inputs_that_are_not_there_fail_with_what_to_do() {
+    let scene = Scene::new();
+    let nowhere = scene.place.beside("nowhere");
+    configure(
+        &scene.place,
+        &format!(
+            "[feedback]\nbuzzer = \"lcus:{0}\"\ngreen = \"command:{0}\"\n\
+             [inputs]\npassage = \"file:{0}\"\n",
+            nowhere.display()
+        ),
+    );
+    let output = scene.place.call(&["doctor", "--yes", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    for (check, count) in [("feedback", 2), ("input", 1)] {
+        let said = said_of(&output, check);
+        assert_eq!(said.len(), count);
+        for (grade, what) in said {
+            assert_eq!(grade, "fail", "{what}");
+            assert!(what.contains("/nowhere"), "{what}");
+        }
+    }
+}
+
+#[test]
+fn somebody_who_walks_through_the_sensor_is_seen_and_no_lamp_is_lit_without_consent() {
+    let scene = Scene::new();
+    let (sensor, lamp) = (scene.place.beside("sensor"), scene.place.beside("lamp.log"));
+    fs::write(&sensor, "0").unwrap();
+    configure(
+        &scene.place,
+        &format!(
+            "[feedback]\ngreen = \"log:{}\"\n[inputs]\npassage = \"file:{}\"\n",
+            lamp.display(),
+            sensor.display()
+        ),
+    );
+    let mut doctor = program(&scene.place.data(), &["doctor"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    doctor.stdin.take().unwrap().write_all(b"no\n").unwrap();
+    let mut text = String::new();
+    for line in BufReader::new(doctor.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line.contains("walk through its sensor") {
+            assert!(line.contains(" is off; within 20 s"), "{line}");
+            let aside = scene.place.beside("aside");
+            fs::write(&aside, "1").unwrap();
+            fs::rename(aside, &sensor).unwrap();
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    assert!(doctor.wait().unwrap().success(), "{text}");
+    assert!(text.contains("was off, and went on"), "{text}");
+    assert!(text.contains("was given no signal"), "{text}");
+    assert_eq!(fs::read_to_string(lamp).unwrap_or_default(), "");
 }

@@ -1,14 +1,18 @@
 //! `stile-gate doctor`: looks at all that a gate needs, and says of each in one line how it is and
-//! what to do. Works beside a running controller, which keeps scanners and relay to itself.
+//! what to do. Works beside a running controller, which keeps scanners, relays, lamps and inputs to
+//! itself.
 
+mod feedback;
 mod finding;
 mod hardware;
+mod inputs;
 mod network;
 mod storage;
 
 use std::io::{self, Write, stderr, stdin, stdout};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stile_core::device::Identity;
 use stile_core::platform::Platform;
@@ -20,10 +24,16 @@ use crate::platform::Linux;
 use crate::status_file::StatusFile;
 use finding::{Finding, Grade};
 
+/// How long somebody may take to hold a code to a scanner, or to walk through a sensor.
+const FOR_PEOPLE: Duration = Duration::from_secs(20);
+/// What to do about a device that does nothing.
+const SEE_TO_IT: &str = "check its cable, its power and its line in stile-gate.toml";
+
 /// How to look.
 #[derive(Debug, Clone, Default)]
 pub struct DoctorOptions {
-    /// The relay is moved without a question, and nobody is asked to hold a code to a scanner.
+    /// Relays and lamps are moved without a question, and nobody is asked to hold a code to a
+    /// scanner or to walk through a sensor.
     pub yes: bool,
     /// One JSON object per finding.
     pub json: bool,
@@ -57,18 +67,24 @@ pub fn doctor(
     let file = StatusFile::read(data);
     if file.is_some_and(|file| file.is_alive(platform.moment())) {
         let why = "the running controller has it; stop it first to look at this";
-        tell(vec![
-            Finding::left_out("scanner", why),
-            Finding::left_out("relay", why),
-        ]);
-    } else if options.json {
-        let mut ask = Ask::new(stdin().lock(), stderr(), options.yes);
-        tell(hardware::scanners(&config, &mut ask));
-        tell(vec![hardware::relay(&config, &mut ask)?]);
+        let left_out = |check| Finding::left_out(check, why);
+        tell(
+            ["scanner", "relay", "feedback", "input"]
+                .map(left_out)
+                .into(),
+        );
     } else {
-        let mut ask = Ask::new(stdin().lock(), stdout(), options.yes);
-        tell(hardware::scanners(&config, &mut ask));
-        tell(vec![hardware::relay(&config, &mut ask)?]);
+        // Questions do not mix with JSON.
+        let out: Box<dyn Write> = match options.json {
+            true => Box::new(stderr()),
+            false => Box::new(stdout()),
+        };
+        let mut ask = Ask::new(stdin().lock(), out, options.yes);
+        let ports = Arc::default();
+        tell(hardware::scanners(&config, &ports, &mut ask));
+        tell(hardware::relays(&config, &ports, &mut ask)?);
+        tell(feedback::feedback(&config, &ports, &mut ask)?);
+        tell(inputs::inputs(&config, &ports, &mut ask));
     }
     match failed {
         0 => Ok(()),
