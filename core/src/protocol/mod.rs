@@ -2,6 +2,7 @@
 //! schemas. The types stand here once; server and gates share them.
 
 mod admissions_feed;
+mod api_keys;
 mod attendance;
 mod backend;
 mod claims;
@@ -13,6 +14,7 @@ mod records;
 mod whitelist;
 
 pub use admissions_feed::*;
+pub use api_keys::*;
 pub use attendance::*;
 pub use backend::*;
 pub use claims::*;

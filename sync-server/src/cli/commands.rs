@@ -7,7 +7,7 @@ use serde::Serialize;
 use stile_core::ids::VenueId;
 use stile_core::policy::Policy;
 use stile_core::protocol::{NewEnrolment, NewGate};
-use stile_core::time::EpochSeconds;
+use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_sync_server::http;
 use stile_sync_server::server::{Server, takes_documents};
 use stile_sync_server::store::{ApiKey, Scope, Venue};
@@ -201,28 +201,43 @@ impl VenueShown {
     }
 }
 
+/// An API key for whoever has the server's folder. Times are epoch seconds.
 #[derive(Serialize)]
 struct KeyShown<'k> {
     id: i64,
     name: &'k str,
-    venues: &'k [VenueId],
+    venues: Vec<KeyVenueShown<'k>>,
     scopes: &'k [Scope],
-    /// Epoch seconds, as are the others.
+    made_by: Option<i64>,
     created_at: i64,
     expires_at: Option<i64>,
     revoked_at: Option<i64>,
 }
 
+#[derive(Serialize)]
+struct KeyVenueShown<'k> {
+    venue_id: &'k VenueId,
+    last_used_at: Option<i64>,
+    revoked_at: Option<i64>,
+}
+
 impl<'k> KeyShown<'k> {
     fn new(key: &'k ApiKey) -> Self {
+        let seconds = |at: Option<EpochMillis>| at.map(|at| at.seconds().0);
+        let venues = key.venues.iter().map(|venue| KeyVenueShown {
+            venue_id: &venue.venue_id,
+            last_used_at: seconds(venue.last_used_at),
+            revoked_at: seconds(venue.revoked_at),
+        });
         Self {
             id: key.id.0,
             name: &key.name,
-            venues: &key.venues,
+            venues: venues.collect(),
             scopes: &key.scopes,
+            made_by: key.made_by.map(|id| id.0),
             created_at: key.created_at.seconds().0,
             expires_at: key.expires_at.map(|at| at.0),
-            revoked_at: key.revoked_at.map(|at| at.seconds().0),
+            revoked_at: seconds(key.revoked_at),
         }
     }
 }

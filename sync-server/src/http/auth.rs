@@ -24,6 +24,8 @@ pub const VENUE_PARAMETER: &str = "venue";
 pub struct Caller {
     /// The venue that the request is about.
     pub venue: VenueId,
+    /// The key.
+    pub key: ApiKey,
 }
 
 /// The layer of a route for API keys of a scope.
@@ -41,7 +43,8 @@ pub async fn require_key(
         ));
     }
     let venue = venue_meant(&key, request.uri().query())?;
-    request.extensions_mut().insert(Caller { venue });
+    app.server().note_key_use(key.id, &venue);
+    request.extensions_mut().insert(Caller { venue, key });
     Ok(next.run(request).await)
 }
 
@@ -108,18 +111,21 @@ fn venue_meant(key: &ApiKey, query: Option<&str>) -> Result<VenueId, Refusal> {
         .filter(|(name, _)| name == VENUE_PARAMETER)
         .map(|(_, value)| value);
     match (named.next(), named.next()) {
-        (None, _) => match key.venues.as_slice() {
-            [only] => Ok(only.clone()),
-            _ => Err(wrong(
-                VENUE_PARAMETER,
-                "the key is for several venues; add ?venue= to say which one is meant",
-            )),
-        },
+        (None, _) => {
+            let mut venues = key.good_at();
+            match (venues.next(), venues.next()) {
+                (Some(only), None) => Ok(only.clone()),
+                _ => Err(wrong(
+                    VENUE_PARAMETER,
+                    "the key is for several venues; add ?venue= to say which one is meant",
+                )),
+            }
+        }
         (Some(text), None) => {
             let venue: VenueId = text
                 .parse()
                 .map_err(|error| wrong(VENUE_PARAMETER, &format!("{error}")))?;
-            if !key.venues.contains(&venue) {
+            if !key.good_at().any(|good| *good == venue) {
                 return Err(Refusal::new(
                     Code::Forbidden,
                     "The key is not for the venue that the request names",

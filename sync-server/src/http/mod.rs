@@ -2,6 +2,7 @@
 //! read, one call to [`Server`], answer. What a request means is decided there, not here.
 
 mod answer;
+mod api_keys;
 mod attendance;
 mod auth;
 mod body;
@@ -150,6 +151,9 @@ fn all_routes() -> Routes {
         .key(Scope::CodesMint, routes!(codes::mint))
         .key(Scope::CodesMint, routes!(codes::refresh))
         .key(Scope::Admin, routes!(enrolments::invite))
+        .key(Scope::Admin, routes!(api_keys::make))
+        .key(Scope::Admin, routes!(api_keys::list))
+        .key(Scope::Admin, routes!(api_keys::revoke))
         .key(Scope::RecordsRead, routes!(pull::records))
         .key(Scope::RecordsRead, routes!(pull::check_ins))
         .key(Scope::RecordsRead, routes!(pull::conflicts))

@@ -96,6 +96,7 @@ pub struct Server {
     keys: RwLock<HashMap<VenueId, Arc<VenueKeys>>>,
     numbers: RwLock<HashMap<VenueNumber, VenueId>>,
     lists: lists::KnownLists,
+    uses: api_keys::KnownUses,
     /// Whether those who wait for something are sent home.
     stopping: watch::Sender<bool>,
     /// Held for the lock on the folder alone.

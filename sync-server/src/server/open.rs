@@ -11,6 +11,7 @@ use stile_core::platform::Random;
 use tokio::sync::watch;
 
 use super::Server;
+use super::api_keys::KnownUses;
 use super::lists::KnownLists;
 use crate::clock::Clock;
 use crate::random::SystemRandom;
@@ -174,6 +175,7 @@ impl Server {
             keys: RwLock::new(HashMap::new()),
             numbers: RwLock::new(HashMap::new()),
             lists: KnownLists::default(),
+            uses: KnownUses::default(),
             stopping: watch::Sender::new(false),
             _folder: None,
         })

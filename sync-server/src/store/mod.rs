@@ -117,8 +117,9 @@ pub trait Store: Send + Sync {
 
     // API keys
 
-    /// Adds an API key. [`StoreError::Missing`] if it names a venue that is not there.
-    async fn add_api_key(&self, key: NewApiKey) -> Result<ApiKeyId>;
+    /// Adds an API key. [`StoreError::Missing`] if it names a venue that is not there,
+    /// [`StoreError::Exists`] if its id or hash is taken.
+    async fn add_api_key(&self, key: NewApiKey) -> Result<()>;
 
     /// The API key whose text has this hash, revoked and expired ones included.
     async fn api_key(&self, hash: &[u8; 32]) -> Result<Option<ApiKey>>;
@@ -126,8 +127,17 @@ pub trait Store: Send + Sync {
     /// All API keys, oldest first.
     async fn api_keys(&self) -> Result<Vec<ApiKey>>;
 
-    /// Revokes an API key; one that is revoked already keeps its time. Says whether there is one.
-    async fn revoke_api_key(&self, id: ApiKeyId, at: EpochMillis) -> Result<bool>;
+    /// Revokes an API key at one of its venues, or everywhere; where it is revoked already it keeps
+    /// its time. Says whether there is one.
+    async fn revoke_api_key(
+        &self,
+        id: ApiKeyId,
+        venue: Option<VenueNumber>,
+        at: EpochMillis,
+    ) -> Result<bool>;
+
+    /// Keeps when an API key was last used at a venue.
+    async fn note_key_use(&self, id: ApiKeyId, venue: VenueNumber, at: EpochMillis) -> Result<()>;
 
     // Gates and sessions
 

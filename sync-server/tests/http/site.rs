@@ -123,6 +123,16 @@ impl Site {
         read(request.send().await.unwrap()).await
     }
 
+    /// What becomes of something that is written aside, asked for until it is there.
+    pub async fn awaited<T>(&self, ask: impl AsyncFn() -> Option<T>) -> T {
+        loop {
+            if let Some(there) = ask().await {
+                return there;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// A key for [`VENUE`] with one scope.
     pub async fn key(&self, scope: Scope) -> String {
         key_for(&self.server, &[VENUE], &[scope]).await

@@ -7,8 +7,8 @@ use stile_core::policy::Policy;
 use stile_core::signed::Signed;
 use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_sync_server::store::{
-    EnrolOutcome, EnrolmentClaim, NewApiKey, NewEnrolment, NewVenue, Scope, SealedSecret,
-    SecretKind, StoreError, StoredKeyManifest,
+    ApiKey, ApiKeyId, EnrolOutcome, EnrolmentClaim, NewApiKey, NewEnrolment, NewVenue, Scope,
+    SealedSecret, SecretKind, StoreError, StoredKeyManifest,
 };
 
 use super::Stores;
@@ -31,6 +31,8 @@ fn new_venue(id: &str) -> NewVenue {
 
 fn new_key(hash: u8, venues: &[&str]) -> NewApiKey {
     NewApiKey {
+        id: ApiKeyId(hash.into()),
+        made_by: None,
         hash: [hash; 32],
         name: "booking".into(),
         venues: venues.iter().map(|id| VenueId::new(*id).unwrap()).collect(),
@@ -126,7 +128,7 @@ pub async fn a_failed_write_leaves_nothing_behind_among_others_that_go_in(stores
     assert_eq!(keys.len(), 32);
     assert!(
         keys.iter()
-            .all(|key| key.venues == [VenueId::new("a").unwrap()])
+            .all(|key| key.venues.len() == 1 && key.venues[0].venue_id.as_str() == "a")
     );
 }
 
@@ -134,21 +136,43 @@ pub async fn keys_are_good_for_their_venues_until_they_end(stores: &dyn Stores) 
     let store = stores.make().await;
     store.create_venue(new_venue("b")).await.unwrap();
     store.create_venue(new_venue("a")).await.unwrap();
-    let id = store.add_api_key(new_key(1, &["b", "a"])).await.unwrap();
-    let key = store.api_key(&[1; 32]).await.unwrap().unwrap();
-    assert_eq!((key.id, key.revoked_at), (id, None));
-    assert_eq!(
-        key.venues.iter().map(VenueId::as_str).collect::<Vec<_>>(),
-        ["a", "b"]
-    );
-    assert_eq!(key.scopes, [Scope::TicketsWrite, Scope::RecordsRead]);
-    assert_eq!(key.expires_at, Some(EpochSeconds(1_800_000_000)));
+    store.add_api_key(new_key(1, &["b", "a"])).await.unwrap();
+    let key = || async { store.api_key(&[1; 32]).await.unwrap().unwrap() };
+    let first = key().await;
+    assert_eq!((first.id, first.revoked_at), (ApiKeyId(1), None));
+    let good_at = |key: &ApiKey| key.good_at().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(good_at(&first), ["a", "b"]);
+    assert_eq!(first.scopes, [Scope::TicketsWrite, Scope::RecordsRead]);
+    assert_eq!(first.expires_at, Some(EpochSeconds(1_800_000_000)));
     assert_eq!(store.api_key(&[2; 32]).await, Ok(None));
-    assert_eq!(store.revoke_api_key(id, NOW).await, Ok(true));
-    assert_eq!(store.revoke_api_key(id, NOW.plus(1)).await, Ok(true));
+    let taken = store.add_api_key(new_key(1, &["a"])).await;
+    assert_eq!(taken, Err(StoreError::Exists("API key")));
+
+    // Used and revoked at one venue, it is as it was at the other.
+    let a = store.venue(&VenueId::new("a").unwrap()).await.unwrap();
+    let a = a.unwrap().number;
+    store.note_key_use(ApiKeyId(1), a, NOW).await.unwrap();
+    let revoke = |venue, at| store.revoke_api_key(ApiKeyId(1), venue, at);
+    assert_eq!(revoke(Some(a), NOW).await, Ok(true));
+    assert_eq!(revoke(Some(a), NOW.plus(1)).await, Ok(true));
+    let at_one = key().await;
+    assert_eq!(good_at(&at_one), ["b"]);
+    let stands = |key: &ApiKey, n: usize| (key.venues[n].last_used_at, key.venues[n].revoked_at);
+    assert_eq!(stands(&at_one, 0), (Some(NOW), Some(NOW)));
+    assert_eq!(stands(&at_one, 1), (None, None));
+
+    assert_eq!(revoke(None, NOW).await, Ok(true));
+    assert_eq!(revoke(None, NOW.plus(1)).await, Ok(true));
+    let everywhere = key().await;
+    assert_eq!(everywhere.revoked_at, Some(NOW));
+    assert!(good_at(&everywhere).is_empty());
     assert_eq!(
-        store.api_key(&[1; 32]).await.unwrap().unwrap().revoked_at,
-        Some(NOW)
+        store.revoke_api_key(ApiKeyId(9), None, NOW).await,
+        Ok(false)
+    );
+    assert_eq!(
+        store.revoke_api_key(ApiKeyId(9), Some(a), NOW).await,
+        Ok(false)
     );
 }
 

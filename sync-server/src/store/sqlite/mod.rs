@@ -200,7 +200,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn add_api_key(&self, key: NewApiKey) -> Result<ApiKeyId> {
+    async fn add_api_key(&self, key: NewApiKey) -> Result<()> {
         self.writer.write(move |db| api_keys::add(db, &key)).await
     }
 
@@ -213,9 +213,20 @@ impl Store for SqliteStore {
         self.readers.read(api_keys::all).await
     }
 
-    async fn revoke_api_key(&self, id: ApiKeyId, at: EpochMillis) -> Result<bool> {
+    async fn revoke_api_key(
+        &self,
+        id: ApiKeyId,
+        venue: Option<VenueNumber>,
+        at: EpochMillis,
+    ) -> Result<bool> {
         self.writer
-            .write(move |db| api_keys::revoke(db, id, at))
+            .write(move |db| api_keys::revoke(db, id, venue, at))
+            .await
+    }
+
+    async fn note_key_use(&self, id: ApiKeyId, venue: VenueNumber, at: EpochMillis) -> Result<()> {
+        self.writer
+            .write(move |db| api_keys::note_use(db, id, venue, at))
             .await
     }
 

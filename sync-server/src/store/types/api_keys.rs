@@ -1,79 +1,9 @@
-//! API keys and what they may be used for.
+//! API keys, without their texts.
 
-use std::fmt;
+pub use stile_core::protocol::{ApiKeyId, Scope};
 
-use serde::{Deserialize, Serialize};
 use stile_core::ids::VenueId;
 use stile_core::time::{EpochMillis, EpochSeconds};
-
-/// Names an API key for people; says nothing of its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ApiKeyId(pub i64);
-
-impl fmt::Display for ApiKeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// What an API key may be used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Scope {
-    /// Sessions and tickets.
-    #[serde(rename = "tickets:write")]
-    TicketsWrite,
-    /// Codes.
-    #[serde(rename = "codes:mint")]
-    CodesMint,
-    /// Records, check-ins and conflicts.
-    #[serde(rename = "records:read")]
-    RecordsRead,
-    /// Everything.
-    #[serde(rename = "admin")]
-    Admin,
-}
-
-impl Scope {
-    /// Every scope.
-    pub const ALL: [Self; 4] = [
-        Self::TicketsWrite,
-        Self::CodesMint,
-        Self::RecordsRead,
-        Self::Admin,
-    ];
-
-    /// Its stable name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::TicketsWrite => "tickets:write",
-            Self::CodesMint => "codes:mint",
-            Self::RecordsRead => "records:read",
-            Self::Admin => "admin",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Why a text is no scope.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a scope is one of tickets:write, codes:mint, records:read, admin")]
-pub struct ScopeError;
-
-impl std::str::FromStr for Scope {
-    type Err = ScopeError;
-    fn from_str(text: &str) -> std::result::Result<Self, ScopeError> {
-        Self::ALL
-            .into_iter()
-            .find(|scope| scope.name() == text)
-            .ok_or(ScopeError)
-    }
-}
 
 /// An API key, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,15 +12,28 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// What people call it.
     pub name: String,
-    /// The venues that it is good for, by id.
-    pub venues: Vec<VenueId>,
+    /// The venues that it was made for, by id.
+    pub venues: Vec<KeyVenue>,
     /// What it may be used for.
     pub scopes: Vec<Scope>,
+    /// The key that made it; none if the command line did.
+    pub made_by: Option<ApiKeyId>,
     /// When it was made.
     pub created_at: EpochMillis,
     /// The first moment at which it is no longer good, if ever.
     pub expires_at: Option<EpochSeconds>,
-    /// When it was revoked, if it was.
+    /// When it was revoked at all venues, if it was.
+    pub revoked_at: Option<EpochMillis>,
+}
+
+/// What an API key is at one of its venues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyVenue {
+    /// The venue.
+    pub venue_id: VenueId,
+    /// When it was last used there, to the minute.
+    pub last_used_at: Option<EpochMillis>,
+    /// When it was revoked there, if it was.
     pub revoked_at: Option<EpochMillis>,
 }
 
@@ -99,11 +42,28 @@ impl ApiKey {
     pub fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin)
     }
+
+    /// The venues where it is not revoked.
+    pub fn good_at(&self) -> impl Iterator<Item = &VenueId> {
+        let is_good = |venue: &&KeyVenue| venue.revoked_at.is_none();
+        let venues = match self.revoked_at {
+            None => self.venues.as_slice(),
+            Some(_) => &[],
+        };
+        venues.iter().filter(is_good).map(|venue| &venue.venue_id)
+    }
+
+    /// What it is at a venue, if it was made for that.
+    pub fn at(&self, venue: &VenueId) -> Option<&KeyVenue> {
+        self.venues.iter().find(|at| at.venue_id == *venue)
+    }
 }
 
 /// An API key to be added.
 #[derive(Debug, Clone)]
 pub struct NewApiKey {
+    /// Its name for programs.
+    pub id: ApiKeyId,
     /// SHA-256 of its text.
     pub hash: [u8; 32],
     /// What people call it.
@@ -112,6 +72,8 @@ pub struct NewApiKey {
     pub venues: Vec<VenueId>,
     /// What it may be used for.
     pub scopes: Vec<Scope>,
+    /// The key that makes it; none if the command line does.
+    pub made_by: Option<ApiKeyId>,
     /// When.
     pub created_at: EpochMillis,
     /// The first moment at which it is no longer good, if ever.
