@@ -16,6 +16,7 @@ mod documents;
 mod errors;
 mod feed;
 mod imports;
+mod matrix;
 mod operators;
 mod program;
 mod shared_codes;
