@@ -12,7 +12,7 @@ use stile_core::codes::Format;
 use stile_core::policy::Policy;
 use stile_core::protocol::{
     Cancel, Conflicts, Enrolment, MintAnswer, MintItem, MintRequest, Minted, NewEnrolment, NewGate,
-    NewSession, Pulled, PulledRecord, TicketView,
+    NewSession, Pulled, PulledRecord, Reissue, TicketView,
 };
 use stile_core::ticket::CancelCause;
 
@@ -173,6 +173,12 @@ impl Api {
     /// Cancels a ticket.
     pub fn cancel(&self, id: &str, cause: CancelCause) -> Result<TicketView> {
         self.post(&format!("/v1/tickets/{id}/cancel"), &Cancel { cause })
+    }
+
+    /// Issues a ticket anew: codes of its earlier issues are superseded.
+    pub fn reissue(&self, id: &str) -> Result<TicketView> {
+        let revision = self.ticket(id)?.revision + 1;
+        self.post(&format!("/v1/tickets/{id}/reissue"), &Reissue { revision })
     }
 
     /// Mints one code.

@@ -14,7 +14,8 @@ use stile_tests::gate::GATE;
 use stile_tests::museum::wait_until_drained;
 use stile_tests::programs::program;
 
-use crate::stage::{At, Stage, Visit, name_of};
+use crate::next_door::NextDoor;
+use crate::stage::{At, BEYOND_A_REPEAT, Stage, Visit, name_of};
 
 /// Readings after which a gate whose files may not grow must have noticed.
 const FULL_AFTER: usize = 300;
@@ -22,15 +23,17 @@ const FULL_AFTER: usize = 300;
 const FULL_BLOCKS: u32 = 128;
 
 /// Cancelled, passed on, sold, withdrawn: the gates hear of it within seconds.
-pub fn during_the_day(stage: &mut Stage<'_>) -> Result<()> {
+pub fn during_the_day(stage: &mut Stage<'_>, next_door: &NextDoor) -> Result<()> {
     stage.paper.heading("Things change during the day");
     stage.paper.say(
         "Codes are in visitors' hands when the booking system cancels one ticket, passes one on to \
-         another person, and sells a new one; and the operator no longer takes v1 codes.",
+         another person, issues one anew, and sells a new one; and the operator no longer takes v1 \
+         codes, and names the museum next door as its sister.",
     );
     let plain = |ticket: &Order| ticket.phone.len() == 11 && ticket.admits == 1;
     let cancelled = stage.ticket(At::Turnstile, None)?;
     let passed_on = stage.ticket_that(At::Turnstile, None, "with a phone", plain)?;
+    let lost = stage.ticket(At::Turnstile, None)?;
     let withdrawn = stage.ticket(At::Entrance, None)?;
     let mut visits = vec![
         stage.visit(
@@ -48,16 +51,32 @@ pub fn during_the_day(stage: &mut Stage<'_>) -> Result<()> {
             Reason::IdentityMismatch.name(),
         )?,
         stage.visit(
+            "a lost ticket, issued anew; somebody has found the lost one",
+            lost,
+            Format::G2,
+            At::Turnstile,
+            Reason::Superseded.name(),
+        )?,
+        stage.visit(
             "a v1 code, no longer taken",
             withdrawn,
             Format::V1,
             At::Entrance,
             Reason::FormatNotAccepted.name(),
         )?,
+        Visit {
+            who: "a code of the museum next door again".into(),
+            code: next_door.code()?,
+            format: name_of(Format::G2),
+            at: At::Turnstile,
+            expected: Reason::WrongVenue.name(),
+        },
     ];
     let api = &stage.museum.api;
     let before = api.policy()?;
     api.cancel(&cancelled.ticket_id, CancelCause::Operator)?;
+    api.reissue(&lost.ticket_id)?;
+    NextDoor::become_sister(&stage.museum)?;
     let mut line = line_of(passed_on);
     line["phone"] = json!("13800000000".replace("0000", &other_digits(&passed_on.phone)));
     let imported = api.import_ndjson(&[line, sold("NEW-1", stage)])?;
@@ -88,7 +107,12 @@ pub fn during_the_day(stage: &mut Stage<'_>) -> Result<()> {
         at: At::Turnstile,
         expected: "admit",
     });
-    stage.show(visits)
+    stage.show(visits)?;
+    // Sooner it would be the finder's reading once more.
+    std::thread::sleep(BEYOND_A_REPEAT);
+    let owner = "the lost ticket's owner, with the new one";
+    let owner = stage.visit(owner, lost, Format::G2, At::Turnstile, "admit")?;
+    stage.show(vec![owner])
 }
 
 /// The line to the gates is cut, the server goes on.

@@ -21,11 +21,7 @@ use crate::table::{self, Table};
 const PULL: usize = 500;
 
 /// Reasons that this set-up cannot produce truthfully, and why.
-const NOT_SHOWN: [(Reason, &str); 4] = [
-    (
-        Reason::WrongVenue,
-        "this museum has named no sister in its keys",
-    ),
+const NOT_SHOWN: [(Reason, &str); 2] = [
     (
         Reason::ClockUntrusted,
         "a machine with a wrong clock would have to be rebooted offline",
@@ -34,7 +30,6 @@ const NOT_SHOWN: [(Reason, &str); 4] = [
         Reason::UnverifiableOffline,
         "this museum's v1 codes have a key for each ticket",
     ),
-    (Reason::Superseded, "no ticket of this day is issued anew"),
 ];
 
 /// Pulls, compares, prints. Returns whether nothing was lost and nothing doubled.

@@ -1,41 +1,36 @@
 //! Visitors who have to be turned away, for reasons that codes and the booking file give.
 
-use std::time::Duration;
-
-use anyhow::{Context, Result};
-use serde_json::json;
+use anyhow::Result;
 use stile_core::codes::Format;
 use stile_core::reason::Reason;
 use stile_core::time::EpochSeconds;
-use stile_tests::api::Api;
 use stile_tests::booking::{Kind, Order, Timetable};
-use stile_tests::museum::{TIME_ZONE, now};
+use stile_tests::museum::now;
 use stile_tests::visitor::{App, with_later_expiry, with_one_character_changed};
 
-use crate::stage::{At, Stage, Visit};
+use crate::next_door::NextDoor;
+use crate::stage::{At, BEYOND_A_REPEAT, Stage, Visit};
 
-/// Another museum on the same server.
-const SISTER: &str = "science-centre";
 /// How far a phone's clock is off, and how old a screenshot is, in seconds: beyond what a rotating
 /// code is taken for.
 const OFF_S: i64 = 200;
 
 /// Every reason that can be had now, in the order of the rules.
-pub fn from_the_file(stage: &mut Stage<'_>) -> Result<()> {
+pub fn from_the_file(stage: &mut Stage<'_>, next_door: &NextDoor) -> Result<()> {
     stage.paper.heading("Visitors who have to be turned away");
     stage.paper.say(
         "Each refusal has one of 24 named reasons, which stand in the log and the API, and a \
          sentence for the person at the gate. These come from the codes themselves and from the \
          booking file.",
     );
-    let mut visits = codes(stage)?;
+    let mut visits = codes(stage, next_door)?;
     visits.extend(tickets(stage)?);
     stage.show(visits)?;
     used(stage)
 }
 
 /// Faults of the code.
-fn codes(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
+fn codes(stage: &mut Stage<'_>, next_door: &NextDoor) -> Result<Vec<Visit>> {
     let at = At::Turnstile;
     let text = |who: &str, code: String, format, expected: Reason| Visit {
         who: who.to_owned(),
@@ -65,7 +60,7 @@ fn codes(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
         ),
         text(
             "a code of the museum next door",
-            sister_code(stage)?,
+            next_door.code()?,
             "G2",
             Reason::UnknownKey,
         ),
@@ -95,32 +90,6 @@ fn codes(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
             Reason::NotListed,
         ),
     ])
-}
-
-/// A genuine code of another museum on this server, which this one knows nothing of.
-fn sister_code(stage: &Stage<'_>) -> Result<String> {
-    let server = &stage.museum.server;
-    server.command(&[
-        "venue",
-        "add",
-        SISTER,
-        "--name",
-        "科技馆 / Science Centre",
-        "--time-zone",
-        TIME_ZONE,
-    ])?;
-    let scopes = "tickets:write,codes:mint";
-    let key = server.command(&[
-        "key", "add", "--venue", SISTER, "--scopes", scopes, "--name", "booking",
-    ])?;
-    let api = Api::new(&server.url(), &key, SISTER)?;
-    let slot = stage.day.timetable.busy();
-    api.put_session(slot)?;
-    let ticket = json!({"ticket_id": "S-1", "order_number": "S", "session_id": slot.session_id});
-    api.import_ndjson(&[ticket])?;
-    api.mint("S-1", Format::G2, None)?
-        .code
-        .context("the server gave no code")
 }
 
 /// A kind of ticket, and how the turnstile must answer it.
@@ -201,9 +170,6 @@ fn tickets(stage: &mut Stage<'_>) -> Result<Vec<Visit>> {
     }
     Ok(visits)
 }
-
-/// A ticket that is read again within three seconds is the same reading.
-const BEYOND_A_REPEAT: Duration = Duration::from_millis(3_100);
 
 /// A ticket that is used up.
 fn used(stage: &mut Stage<'_>) -> Result<()> {

@@ -51,6 +51,8 @@ pub struct Visit {
 pub const REPEAT: &str = "repeat";
 /// A ticket that is chosen must still answer so when it is shown, some seconds later.
 pub const SOON_S: i64 = 120;
+/// A ticket that is read again within three seconds is the same reading.
+pub const BEYOND_A_REPEAT: Duration = Duration::from_millis(3_100);
 /// How long the next of a party takes to step up: the gate must have closed behind the last.
 const STEP: Duration = Duration::from_millis(100);
 
