@@ -3,7 +3,7 @@
 
 use crate::ids::RecordId;
 use crate::journal::SyncStatus;
-use crate::protocol::{Filed, Problem, RecordsAnswer};
+use crate::protocol::{Filed, LogState, Problem, RecordsAnswer};
 
 /// Records in one upload: small enough for a slow link to finish within seconds, large enough
 /// that a day's outbox is gone in a minute.
@@ -29,8 +29,13 @@ pub struct HttpAnswer {
 /// What an answer to an upload means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
-    /// The server says what became of these records; any other of the batch still waits.
-    Marks(Vec<(RecordId, SyncStatus)>),
+    /// The server says what became of records; any other of the batch still waits.
+    Marks {
+        /// Each of these.
+        marks: Vec<(RecordId, SyncStatus)>,
+        /// How far it has their logs.
+        logs: Vec<LogState>,
+    },
     /// The server has read the batch and will not have it as it is: send fewer, or, if it was
     /// one record, set it aside as stuck.
     Refused(String),
@@ -68,7 +73,8 @@ pub fn read_answer(sent: &[RecordId], answer: Option<&HttpAnswer>) -> Meaning {
             })
             .collect();
         if !marks.is_empty() {
-            return Meaning::Marks(marks);
+            let logs = said.logs;
+            return Meaning::Marks { marks, logs };
         }
     }
     let problem = serde_json::from_slice::<Problem>(&answer.body).ok();
@@ -208,10 +214,13 @@ mod tests {
         );
         assert_eq!(
             read_answer(&[id(1), id(2), id(3)], Some(&answer(200, &body))),
-            Meaning::Marks(vec![
-                (id(1), SyncStatus::Synced),
-                (id(2), SyncStatus::Quarantined)
-            ])
+            Meaning::Marks {
+                marks: vec![
+                    (id(1), SyncStatus::Synced),
+                    (id(2), SyncStatus::Quarantined)
+                ],
+                logs: Vec::new(),
+            }
         );
         assert!(nothing_is_marked(&read_answer(
             &[id(7)],

@@ -65,7 +65,7 @@ fn upload(device: &Device) {
             body,
         };
         let uploaded = device.upload_answered(&upload, Some(&answer)).unwrap();
-        assert!(matches!(uploaded, Uploaded::Delivered(_)));
+        assert!(matches!(uploaded, Uploaded::Delivered { .. }));
     }
 }
 

@@ -80,6 +80,12 @@ pub enum Event {
     },
     /// Records go up again.
     UploadResumed,
+    /// The server lacks records that it had confirmed, such as after a restored backup; they are
+    /// sent again.
+    ServerWentBack {
+        /// How many.
+        again: u64,
+    },
     /// The wall clock is off.
     ClockWarning {
         /// By how much, in ms; positive when it is ahead.
@@ -213,6 +219,7 @@ impl Event {
             Self::ListRefused { .. }
             | Self::Offline { .. }
             | Self::UploadTrouble { .. }
+            | Self::ServerWentBack { .. }
             | Self::ClockWarning { .. }
             | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
@@ -276,6 +283,11 @@ impl fmt::Display for Event {
             ),
             Self::UploadTrouble { what } => write!(f, "check-ins do not go up: {what}"),
             Self::UploadResumed => f.write_str("check-ins go up again"),
+            Self::ServerWentBack { again } => write!(
+                f,
+                "the server lacks {again} records that it had confirmed, such as after a restored \
+                 backup; they are sent again"
+            ),
             Self::ClockWarning { off_ms } => {
                 let (way, off) = match *off_ms {
                     0.. => ("ahead", *off_ms),

@@ -335,6 +335,10 @@ impl Device {
             Offer::OtherVenue => return Err(ListsError::KeyManifest("is another venue's")),
         }
         let text = serde_json::to_string(signed).map_err(JournalError::from)?;
+        if offered.generation > outgoing.key_manifest.generation {
+            // The server was put back from a backup, and may have lost what it confirmed.
+            outgoing.sync_log.ask_what_is_missing()?;
+        }
         outgoing.sync_log.set_fact("key_manifest", &text)?;
         let issued_at = offered.issued_at;
         let keys = Arc::new(KeyRing::new(&offered));

@@ -28,8 +28,13 @@ impl Upload {
 /// What came of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uploaded {
-    /// So many records are known to be on the server.
-    Delivered(usize),
+    /// Records are known to be on the server.
+    Delivered {
+        /// So many.
+        records: usize,
+        /// So many that it had confirmed before are missing there, and go again.
+        again: u64,
+    },
     /// The server refused the batch as a whole; the next one is smaller, or the lone record is
     /// stuck.
     Refused(String),
@@ -95,7 +100,7 @@ impl Device {
         let at = self.time().at;
         let mut outgoing = self.outgoing();
         let uploaded = match meaning {
-            Meaning::Marks(marks) => {
+            Meaning::Marks { marks, logs } => {
                 let positions: std::collections::HashMap<_, _> =
                     upload.sent.iter().copied().collect();
                 let marks: Vec<_> = marks
@@ -103,8 +108,15 @@ impl Device {
                     .filter_map(|(id, status)| Some((*positions.get(&id)?, status)))
                     .collect();
                 outgoing.sync_log.mark(&marks, at)?;
+                let mut again = 0;
+                for log in &logs {
+                    again += outgoing.sync_log.send_again(log.log_id, &log.missing)?;
+                }
                 outgoing.pace.succeeded();
-                Uploaded::Delivered(marks.len())
+                Uploaded::Delivered {
+                    records: marks.len(),
+                    again,
+                }
             }
             Meaning::Refused(why) => {
                 if let [(_, position)] = upload.sent.as_slice() {
@@ -130,7 +142,7 @@ impl Device {
             }
         };
         outgoing.last_trouble = match &uploaded {
-            Uploaded::Delivered(_) => None,
+            Uploaded::Delivered { .. } => None,
             Uploaded::Refused(what) | Uploaded::Failed(what) => Some(what.clone()),
         };
         Ok(uploaded)

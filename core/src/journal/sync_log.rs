@@ -1,11 +1,15 @@
 //! The sync loop's view of the journal: which records still wait, and what became of those that
 //! went up.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params};
 
 use super::{JournalError, WriteTurn, uuid, wal};
-use crate::ids::RecordId;
+use crate::ids::{LogId, RecordId};
+use crate::protocol::SequenceRange;
 use crate::time::EpochMillis;
+
+/// Records that go into the outbox again at a time: a scan may wait for the marks.
+const AGAIN_RECORDS: usize = 1_000;
 
 /// Where a record stands on its way up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -176,6 +180,63 @@ impl SyncLog {
         transaction.commit()?;
         self.unsent_from = from;
         Ok(())
+    }
+
+    /// Puts what the server misses of a log back into the outbox, as far as it is here and was
+    /// delivered, and no more at a time than [`AGAIN_RECORDS`]: the next answer names the rest. Says
+    /// how many records go again.
+    pub fn send_again(
+        &mut self,
+        log: LogId,
+        missing: &[SequenceRange],
+    ) -> Result<u64, JournalError> {
+        let number = |sequence: u64| i64::try_from(sequence).unwrap_or(i64::MAX);
+        let mut positions = Vec::new();
+        for range in missing {
+            let room = AGAIN_RECORDS - positions.len();
+            positions.extend(self.positions(
+                "SELECT position FROM sync_log
+                  WHERE log = (SELECT log FROM log WHERE log_id = ?1)
+                    AND sequence BETWEEN ?2 AND ?3 AND sync_status IN (1, 2)
+                  ORDER BY position LIMIT ?4",
+                params![
+                    log.0.as_bytes(),
+                    number(range.first),
+                    number(range.last),
+                    room
+                ],
+            )?);
+        }
+        self.unmark(&positions)
+    }
+
+    /// Puts the last delivered record of each log back into the outbox: the answer to it says what
+    /// else the server misses.
+    pub fn ask_what_is_missing(&mut self) -> Result<(), JournalError> {
+        let last = self.positions(
+            "SELECT max(position) FROM sync_log WHERE sync_status IN (1, 2) GROUP BY log",
+            &[],
+        )?;
+        self.unmark(&last)?;
+        Ok(())
+    }
+
+    fn positions(&self, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64>, JournalError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(values, |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn unmark(&mut self, positions: &[i64]) -> Result<u64, JournalError> {
+        let Some(first) = positions.iter().min() else {
+            return Ok(0);
+        };
+        self.unsent_from = self.unsent_from.min(*first);
+        let unsent = |position: &i64| (*position, SyncStatus::Unsent);
+        let marks: Vec<_> = positions.iter().map(unsent).collect();
+        // What is unsent has no time at which it was delivered.
+        self.mark(&marks, EpochMillis(0))?;
+        Ok(positions.len() as u64)
     }
 
     /// Counts the records by their status.

@@ -173,6 +173,22 @@ pub struct LogState {
     pub log_id: LogId,
     /// Every sequence up to here is stored.
     pub have_through: u64,
+    /// What is missing between there and the highest sequence that is stored, lowest first, at most
+    /// [`MISSING_RANGES`]. A device sends it again as long as it holds it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<SequenceRange>,
+}
+
+/// Missing ranges that an answer names at most; the next answers name the others.
+pub const MISSING_RANGES: usize = 32;
+
+/// Sequences of a log in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SequenceRange {
+    /// The first of them.
+    pub first: u64,
+    /// The last of them.
+    pub last: u64,
 }
 
 /// What became of one record.

@@ -7,7 +7,9 @@ use stile_core::ids::Kid;
 use stile_core::journal::SyncStatus;
 use stile_core::keys::DeviceVerifyingKey;
 use stile_core::outbox::HttpAnswer;
-use stile_core::protocol::{Batch, Code, Filed, Problem, RecordHead, SignedBatch};
+use stile_core::protocol::{
+    Batch, Code, Filed, LogState, Problem, RecordHead, RecordsAnswer, SequenceRange, SignedBatch,
+};
 use stile_core::signed::Domain;
 
 use crate::bed::{at_gate, exported, ok, result};
@@ -69,7 +71,10 @@ fn only_records_that_a_well_formed_answer_names_leave_the_outbox() {
     ]);
     assert_eq!(
         device.upload_answered(&upload, Some(&answer)).unwrap(),
-        Uploaded::Delivered(2)
+        Uploaded::Delivered {
+            records: 2,
+            again: 0
+        }
     );
     assert_eq!(exported(&device).len(), 1);
     let status = device.status().unwrap();
@@ -134,4 +139,78 @@ fn one_poison_record_is_set_aside_as_stuck_and_the_others_go_up() {
     gate.platform.pass_ms(3_600_000);
     let retry = device.next_upload().unwrap().unwrap();
     assert_eq!(retry.records(), 1, "it is tried again after an hour");
+}
+
+/// The answer of a server that takes the records, and misses others of their log.
+fn missing(records: &[RecordHead], missing: &[(u64, u64)]) -> HttpAnswer {
+    let range = |(first, last): &(u64, u64)| SequenceRange {
+        first: *first,
+        last: *last,
+    };
+    let state = LogState {
+        log_id: records[0].log_id,
+        have_through: missing.first().map_or(0, |(first, _)| first - 1),
+        missing: missing.iter().map(range).collect(),
+    };
+    let results = records.iter().map(|one| result(one, Filed::Accepted));
+    let answer = RecordsAnswer {
+        results: results.collect(),
+        logs: vec![state],
+    };
+    HttpAnswer {
+        status: 200,
+        retry_after_s: None,
+        body: serde_json::to_vec(&answer).unwrap(),
+    }
+}
+
+#[test]
+fn situation_28_what_a_server_lacks_of_what_it_had_confirmed_goes_up_again() {
+    let gate = at_gate();
+    let device = gate.ready();
+    for ticket in 0..4 {
+        device.scan(&gate.g2(ticket));
+    }
+    let records = exported(&device);
+    let upload = device.next_upload().unwrap().unwrap();
+    let all = records.iter().map(|one| result(one, Filed::Accepted));
+    device
+        .upload_answered(&upload, Some(&ok(all.collect())))
+        .unwrap();
+    assert_eq!(exported(&device).len(), 0);
+
+    device.scan(&gate.g2(4));
+    let newest = exported(&device);
+    let upload = device.next_upload().unwrap().unwrap();
+    // The newest one is there; 2 and 3 are not, nor are any that this device never made.
+    let answer = missing(&newest, &[(2, 3), (6, 900)]);
+    assert_eq!(
+        device.upload_answered(&upload, Some(&answer)).unwrap(),
+        Uploaded::Delivered {
+            records: 1,
+            again: 2
+        }
+    );
+    let again: Vec<_> = exported(&device).iter().map(|one| one.id).collect();
+    assert_eq!(again, [records[1].id, records[2].id], "the bytes they were");
+    assert_eq!(device.next_upload().unwrap().unwrap().records(), 2);
+    drop(device);
+    assert_eq!(
+        gate.open().next_upload().unwrap().unwrap().records(),
+        2,
+        "also after a restart"
+    );
+}
+
+#[test]
+fn of_another_devices_log_nothing_goes_up_again() {
+    let gate = at_gate();
+    let device = gate.ready();
+    device.scan(&gate.g2(0));
+    let mut records = exported(&device);
+    let upload = device.next_upload().unwrap().unwrap();
+    records[0].log_id = stile_core::ids::LogId(uuid::Uuid::from_u128(1));
+    let answer = missing(&records, &[(1, 900)]);
+    device.upload_answered(&upload, Some(&answer)).unwrap();
+    assert!(device.next_upload().unwrap().is_none());
 }

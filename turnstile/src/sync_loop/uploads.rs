@@ -36,7 +36,7 @@ impl Work {
     }
 
     pub(super) async fn last_uploads(&self) {
-        while let Ok(Some(Uploaded::Delivered(_))) = self.upload().await {}
+        while let Ok(Some(Uploaded::Delivered { .. })) = self.upload().await {}
     }
 
     /// Sends the next batch, if there is one.
@@ -54,9 +54,12 @@ impl Work {
 
     fn tell_upload(&self, uploaded: &Uploaded, error: Option<ClientError>) {
         match uploaded {
-            Uploaded::Delivered(_) => {
+            Uploaded::Delivered { again, .. } => {
                 if self.upload_trouble.is_over() {
                     (self.tell)(Event::UploadResumed);
+                }
+                if *again > 0 {
+                    (self.tell)(Event::ServerWentBack { again: *again });
                 }
             }
             Uploaded::Refused(what) | Uploaded::Failed(what) => {

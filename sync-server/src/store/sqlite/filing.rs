@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::Connection;
 use stile_core::admissions::Way;
 use stile_core::ids::{LogId, VenueNumber};
-use stile_core::protocol::{LogState, QuarantineCause, RecordStanding};
+use stile_core::protocol::{QuarantineCause, RecordStanding};
 use stile_core::time::EpochMillis;
 
 use super::feed::Feed;
@@ -310,13 +310,9 @@ impl Filing<'_> {
                 Filed::Quarantined(cause) => Ok(FilingResult::Quarantined(cause)),
             })
             .collect::<Result<_>>()?;
-        let logs = self.logs.iter().map(|log| LogState {
-            log_id: log.log_id,
-            have_through: log.have.through(),
-        });
-        Ok(FilingOutcome {
-            results,
-            logs: logs.collect(),
-        })
+        let states = self.logs.iter();
+        let states = states.map(|log| logs::state(connection, venue, &self.batch.device_id, log));
+        let logs = states.collect::<Result<_>>()?;
+        Ok(FilingOutcome { results, logs })
     }
 }

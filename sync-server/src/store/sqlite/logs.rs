@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use stile_core::ids::{DeviceId, LogId, VenueNumber};
+use stile_core::protocol::{LogState, MISSING_RANGES, SequenceRange};
 
 use super::columns::{count, to_i64};
 use crate::store::Result;
@@ -109,4 +110,38 @@ pub(super) fn keep(
             ])?;
     }
     Ok(())
+}
+
+/// What the answer says of a log once what was filed is kept.
+pub(super) fn state(
+    connection: &Connection,
+    venue: VenueNumber,
+    device: &DeviceId,
+    log: &OpenLog,
+) -> Result<LogState> {
+    let mut statement = connection.prepare_cached(
+        "SELECT first, last FROM log_ranges
+         WHERE venue = ?1 AND device_id = ?2 AND log_id = ?3 ORDER BY first LIMIT ?4",
+    )?;
+    let ranges = statement
+        .query_map(
+            params![venue.0, device.as_str(), log.log_id.0, MISSING_RANGES],
+            |row| Ok((count(row, 0)?, count(row, 1)?)),
+        )?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let have_through = log.have.through();
+    let mut before = have_through;
+    let missing = ranges.into_iter().map(|(first, last)| {
+        let missing = SequenceRange {
+            first: before + 1,
+            last: first - 1,
+        };
+        before = last;
+        missing
+    });
+    Ok(LogState {
+        log_id: log.log_id,
+        have_through,
+        missing: missing.collect(),
+    })
 }

@@ -108,7 +108,7 @@ impl VirtualDevice {
                 upload.body.clone(),
             )?;
             match device.upload_answered(&upload, Some(&as_heard(&answer)))? {
-                Uploaded::Delivered(_) => {}
+                Uploaded::Delivered { .. } => {}
                 other => bail!("records did not go up: {other:?}"),
             }
         }
