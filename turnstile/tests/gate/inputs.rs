@@ -125,13 +125,15 @@ fn an_emergency_opens_the_gate_though_the_scan_loop_hangs() {
     let (sender, events) = std::sync::mpsc::channel();
     let on = move |event| sender.send(event).unwrap();
     let pulses = Pulses::start(vec![Box::new(relay)], Duration::ZERO, on).unwrap();
-    // Nobody takes anything out of this queue, and it is full.
-    let (inputs, _never_read) = queue();
-    let filler = inputs.clone();
-    std::thread::spawn(move || while filler.put(Input::Stop) {});
+    let (inputs, never_read_again) = queue();
     let passages = Arc::new(Passages::new(Duration::ZERO));
     let ports = Arc::new(Ports::default());
     inputs::start(&settings, &ports, pulses.holder(), &passages, &inputs).unwrap();
+    let first = never_read_again.recv().unwrap();
+    assert!(matches!(first, Input::Emergency { on: false }));
+    // Nobody takes anything out of this queue any more, and it is full.
+    let filler = inputs.clone();
+    std::thread::spawn(move || while filler.put(Input::Stop) {});
     set(&button, "1");
     while !matches!(events.recv(), Ok(PulseEvent::HeldOpen)) {}
     assert_eq!(place.relay_moves(), ["close", "open"]);
