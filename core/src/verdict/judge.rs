@@ -1,16 +1,15 @@
-//! The rows, in their order, each a small function.
+//! The rows in their order, and what is made of the first that refuses. What each of them asks
+//! stands in `code_rows.rs` and `ticket_rows.rs`.
 
 use super::saw::saw;
-use super::{Admission, Asked, Detail, Judged, Listed, Question, Refusal, Tried, Verdict};
-use crate::clock::Trust;
-use crate::codes::{Code, Format, TagVerdict, Window};
-use crate::ids::{LastFour, Zone};
+use super::{Admission, Asked, Judged, Question, Refusal, Tried, Verdict};
+use crate::codes::{Code, Format, TagVerdict};
 use crate::key_manifest::CodeKey;
-use crate::policy::{GatePolicy, Isolation, Leave, V1Key, V1SharedOffline};
+use crate::policy::GatePolicy;
 use crate::reason::Reason;
 use crate::record::Flag;
-use crate::ticket::{Direction, SessionStatus, Standing, Ticket, TicketStatus};
-use crate::time::{EpochMillis, EpochSeconds};
+use crate::ticket::{Direction, Ticket};
+use crate::time::EpochMillis;
 
 /// The last of the rows that verify a code.
 const WRONG_VENUE_ROW: u8 = 5;
@@ -65,7 +64,7 @@ pub(super) struct Judge<'a> {
     pub(super) policy: &'a GatePolicy,
     pub(super) key: Option<CodeKey<'a>>,
     pub(super) tag: Option<TagVerdict>,
-    flags: Vec<Flag>,
+    pub(super) flags: Vec<Flag>,
     waived: Vec<Reason>,
 }
 
@@ -129,7 +128,7 @@ impl<'a> Judge<'a> {
     }
 
     /// A refusal, unless a supervisor waived it.
-    fn refuse(&mut self, refusal: impl Into<Refusal>) -> Result<(), Refusal> {
+    pub(super) fn refuse(&mut self, refusal: impl Into<Refusal>) -> Result<(), Refusal> {
         let refusal = refusal.into();
         let reason = refusal.reason;
         if !(self.question.waived.contains(&reason) && self.question.can_be_waived(reason)) {
@@ -141,7 +140,7 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    fn refuse_unless(&mut self, holds: bool, reason: Reason) -> Result<(), Refusal> {
+    pub(super) fn refuse_unless(&mut self, holds: bool, reason: Reason) -> Result<(), Refusal> {
         if holds { Ok(()) } else { self.refuse(reason) }
     }
 
@@ -200,374 +199,4 @@ impl<'a> Judge<'a> {
     pub(super) fn has_current_list(&self) -> bool {
         self.question.list.is_some_and(|day| day.holds(self.now()))
     }
-
-    fn malformed(&mut self) -> Result<(), Refusal> {
-        self.refuse_unless(self.code().is_some(), Reason::Malformed)
-    }
-
-    fn format_not_accepted(&mut self) -> Result<(), Refusal> {
-        let taken = self
-            .format()
-            .is_some_and(|format| self.question.policy.formats.contains(&format));
-        self.refuse_unless(taken, Reason::FormatNotAccepted)
-    }
-
-    fn unknown_key(&mut self) -> Result<(), Refusal> {
-        let Some(payload) = self.code().and_then(Code::payload) else {
-            return Ok(());
-        };
-        self.key =
-            self.question
-                .keys
-                .code_key(payload.venue_number, payload.kid, payload.issued_at);
-        self.refuse_unless(self.key.is_some(), Reason::UnknownKey)
-    }
-
-    fn bad_signature(&mut self) -> Result<(), Refusal> {
-        match self.code() {
-            Some(Code::V1(code)) => self.v1_signature(code),
-            Some(Code::G2(code)) => {
-                let genuine = self
-                    .key
-                    .is_some_and(|key| code.verify_signature(key.verifying_key));
-                self.refuse_unless(genuine, Reason::BadSignature)
-            }
-            Some(Code::G3(code)) => {
-                let genuine = self
-                    .key
-                    .is_some_and(|key| code.verify_signature(key.verifying_key));
-                self.refuse_unless(genuine, Reason::BadSignature)?;
-                // Of another issue than the list's, or unlisted: neither tag nor counter counts.
-                let rotation_key = self
-                    .ticket()
-                    .filter(|ticket| ticket.revision == code.payload().revision)
-                    .and_then(|ticket| ticket.rotation_key.as_ref());
-                let read_at = self.question.read_at;
-                self.tag = rotation_key.map(|key| code.judge_tag(key, read_at.at, read_at.u_ms));
-                match self.tag {
-                    Some(TagVerdict::BadTag) if !read_at.trust.is_anchored() => {
-                        self.refuse(Reason::ClockUntrusted)
-                    }
-                    Some(TagVerdict::BadTag) => self.refuse(Reason::BadSignature),
-                    _ => Ok(()),
-                }
-            }
-            Some(Code::Opaque(_) | Code::Document(_)) | None => Ok(()),
-        }
-    }
-
-    fn v1_signature(&mut self, code: &crate::codes::V1Code) -> Result<(), Refusal> {
-        let Some(ticket) = self.ticket() else {
-            // Without any list of today the guard must hear that, not that the ticket is unknown.
-            return self.refuse_unless(!self.has_current_list(), Reason::NotListed);
-        };
-        match (
-            self.question.policy.v1_key,
-            self.question.server_says_genuine,
-        ) {
-            (V1Key::Derived, _) => {
-                let holder = ticket
-                    .last_four
-                    .map(|digits| digits.to_string())
-                    .unwrap_or_default();
-                match &ticket.ticket_key {
-                    Some(key) => {
-                        let genuine = code.verify(key.as_bytes(), &holder);
-                        self.refuse_unless(genuine, Reason::BadSignature)
-                    }
-                    None => self.refuse(Reason::NotListed),
-                }
-            }
-            (V1Key::Shared, Some(genuine)) => self.refuse_unless(genuine, Reason::BadSignature),
-            (V1Key::Shared, None) => match self.policy.v1_shared_offline {
-                V1SharedOffline::UnverifiableOffline => self.refuse(Reason::UnverifiableOffline),
-                V1SharedOffline::ListedMatch => {
-                    self.flags.push(Flag::Unverified);
-                    Ok(())
-                }
-            },
-        }
-    }
-
-    fn wrong_venue(&mut self) -> Result<(), Refusal> {
-        let is_sister = self.key.is_some_and(|key| key.is_sister);
-        self.refuse_unless(!is_sister, Reason::WrongVenue)
-    }
-
-    fn clock_untrusted(&mut self) -> Result<(), Refusal> {
-        let trusted = match self.question.now.trust {
-            Trust::Anchored | Trust::Disputed => true,
-            Trust::Unanchored => self.policy.clock_unanchored == Leave::Admit,
-            Trust::Untrusted => false,
-        };
-        self.refuse_unless(trusted, Reason::ClockUntrusted)
-    }
-
-    fn own_window(&mut self) -> Result<(), Refusal> {
-        let (read_at, rules) = (self.question.read_at, &self.question.policy.codes);
-        let window = match self.code() {
-            Some(Code::V1(code)) => code.window(read_at.at, read_at.u_ms, rules),
-            Some(Code::G2(code)) => code.window(read_at.at, read_at.u_ms, rules),
-            Some(Code::G3(_)) => match self.tag {
-                Some(TagVerdict::NotYet) => Window::NotYet,
-                Some(TagVerdict::Expired) => Window::Expired,
-                _ => Window::Good,
-            },
-            Some(Code::Opaque(_) | Code::Document(_)) | None => Window::Good,
-        };
-        match window {
-            Window::Good => Ok(()),
-            Window::NotYet => self.refuse(Reason::CodeNotYetValid),
-            Window::Expired => self.refuse(Reason::CodeExpired),
-        }
-    }
-
-    fn not_listed(&mut self) -> Result<(), Refusal> {
-        if self.has_current_list() {
-            self.listed_or_allowed()
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Whether the ticket is listed, or may enter although it is not.
-    fn listed_or_allowed(&mut self) -> Result<(), Refusal> {
-        if let Some(ticket) = self.ticket() {
-            // K_r of a newer issue is not here, so its tag cannot be judged.
-            let newer_rotating = self.format() == Some(Format::G3)
-                && self
-                    .code_revision()
-                    .is_some_and(|revision| revision > ticket.revision);
-            return self.refuse_unless(!newer_rotating, Reason::NotListed);
-        }
-        let zones = &self.policy.unlisted_zones;
-        let allowed = self.format() == Some(Format::G2)
-            && self.policy.unlisted == Leave::Admit
-            && (zones.is_empty() || shares_a_zone(zones, &self.question.gate.zones));
-        self.refuse_unless(allowed, Reason::NotListed)?;
-        self.flags.push(Flag::Unlisted);
-        Ok(())
-    }
-
-    fn whitelist_stale(&mut self) -> Result<(), Refusal> {
-        let not_after = self.question.list.map(|day| day.not_after.millis());
-        let fresh = self.has_current_list() && not_after.is_some_and(|end| self.now() < end);
-        if fresh {
-            return Ok(());
-        }
-        let grace_ms = i64::from(self.policy.whitelist_stale_admit_s).saturating_mul(1000);
-        let tolerated = not_after.is_some_and(|end| self.now() < end.plus(grace_ms));
-        self.refuse_unless(tolerated, Reason::WhitelistStale)?;
-        self.flags.push(Flag::StaleList);
-        if self.has_current_list() {
-            Ok(())
-        } else {
-            self.listed_or_allowed()
-        }
-    }
-
-    pub(super) fn code_revision(&self) -> Option<u8> {
-        let payload = self.code().and_then(Code::payload);
-        payload.map(|payload| payload.revision)
-    }
-
-    fn superseded(&mut self) -> Result<(), Refusal> {
-        let (Some(ticket), Some(revision)) = (self.ticket(), self.code_revision()) else {
-            return Ok(());
-        };
-        self.refuse_unless(revision >= ticket.revision, Reason::Superseded)?;
-        if revision > ticket.revision {
-            self.flags.push(Flag::NewerRevision);
-        }
-        Ok(())
-    }
-
-    fn blocked(&mut self) -> Result<(), Refusal> {
-        let blocked = self
-            .ticket()
-            .is_some_and(|ticket| ticket.status == TicketStatus::Blocked);
-        self.refuse_unless(!blocked, Reason::Blocked)
-    }
-
-    fn cancelled(&mut self) -> Result<(), Refusal> {
-        let Some(listed) = self.question.listed else {
-            return Ok(());
-        };
-        let ticket = listed.ticket;
-        if ticket.status == TicketStatus::Cancelled || ticket.standing == Standing::Deleted {
-            let detail = ticket.cancel_cause.map(Detail::Cause);
-            return self.refuse(Refusal {
-                reason: Reason::Cancelled,
-                detail,
-            });
-        }
-        match listed.session {
-            // A moved ticket's old session says nothing about it.
-            Some(session)
-                if session.status == SessionStatus::Cancelled
-                    && ticket.standing == Standing::Live =>
-            {
-                let detail = Some(Detail::SessionCancelled(session.note.clone()));
-                self.refuse(Refusal {
-                    reason: Reason::Cancelled,
-                    detail,
-                })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn not_confirmed(&mut self) -> Result<(), Refusal> {
-        let pending = self
-            .ticket()
-            .is_some_and(|ticket| ticket.status == TicketStatus::Pending);
-        self.refuse_unless(!pending, Reason::NotConfirmed)
-    }
-
-    fn wrong_day(&mut self) -> Result<(), Refusal> {
-        let Some(listed) = self.question.listed else {
-            return Ok(());
-        };
-        let detail = match &listed.ticket.standing {
-            Standing::Moved {
-                session_id,
-                service_day,
-                admit_from,
-            } => Detail::Day {
-                service_day: service_day.clone(),
-                session_id: session_id.clone(),
-                admit_from: Some(*admit_from),
-            },
-            _ if listed.day.holds(self.now()) => return Ok(()),
-            _ => Detail::Day {
-                service_day: listed.day.service_day.clone(),
-                session_id: listed.ticket.session_id.clone(),
-                admit_from: window_of(&listed).map(|(from, _)| from),
-            },
-        };
-        self.refuse(Refusal {
-            reason: Reason::WrongDay,
-            detail: Some(detail),
-        })
-    }
-
-    fn wrong_gate(&mut self) -> Result<(), Refusal> {
-        let Some(listed) = self.question.listed else {
-            return Ok(());
-        };
-        let opens = zones_of(&listed);
-        // A gate, or a ticket and its session, without zones are not limited to any.
-        let gate_zones = &self.question.gate.zones;
-        if opens.is_empty() || gate_zones.is_empty() || shares_a_zone(opens, gate_zones) {
-            return Ok(());
-        }
-        self.refuse(Refusal {
-            reason: Reason::WrongGate,
-            detail: Some(Detail::Zones(opens.to_vec())),
-        })
-    }
-
-    fn admission_window(&mut self) -> Result<(), Refusal> {
-        // A row without its session cannot be judged: in doubt the gate stays shut.
-        let Some((from, until)) = self.admission_times() else {
-            return self.refuse(Reason::WhitelistStale);
-        };
-        let (reason, at) = if self.now() < from.millis() {
-            (Reason::TooEarly, from)
-        } else if self.now() >= until.millis() {
-            (Reason::TooLate, until)
-        } else {
-            return Ok(());
-        };
-        let detail = Some(Detail::Time(at));
-        self.refuse(Refusal { reason, detail })
-    }
-
-    /// The window that admission is judged by.
-    pub(super) fn admission_times(&self) -> Option<(EpochSeconds, EpochSeconds)> {
-        match (&self.question.listed, self.code()) {
-            (Some(listed), _) => window_of(listed),
-            (None, Some(Code::G2(code))) => Some(code.payload().admission_window()),
-            (None, _) => None,
-        }
-    }
-
-    /// The last four digits that the code, or staff at a look-up, say.
-    pub(super) fn digits_said(&self) -> Option<LastFour> {
-        match self.question.asked {
-            Asked::LookUp { last_four } => last_four,
-            Asked::NoCode => None,
-            Asked::Code(code) => code.payload().and_then(|payload| payload.last_four),
-        }
-    }
-
-    fn identity_mismatch(&mut self) -> Result<(), Refusal> {
-        let known = self.ticket().and_then(|ticket| ticket.last_four);
-        let differ =
-            matches!((self.digits_said(), known), (Some(said), Some(known)) if said != known);
-        self.refuse_unless(!differ, Reason::IdentityMismatch)
-    }
-
-    fn see_staff(&mut self) -> Result<(), Refusal> {
-        let marked = self
-            .ticket()
-            .is_some_and(|ticket| !ticket.attention.is_empty());
-        self.refuse_unless(!(marked && self.question.gate.unattended), Reason::SeeStaff)
-    }
-
-    /// Persons that the ticket admits in all.
-    pub(super) fn admits(&self) -> Option<u8> {
-        match (self.ticket(), self.code()) {
-            (Some(ticket), _) => Some(ticket.admits),
-            (None, Some(Code::G2(code))) => Some(code.payload().admits),
-            (None, _) => None,
-        }
-    }
-
-    pub(super) fn remaining(&self) -> u32 {
-        self.question.admissions.remaining
-    }
-
-    fn already_used(&mut self) -> Result<(), Refusal> {
-        let remaining = self.remaining();
-        if u32::from(self.question.persons) <= remaining {
-            return Ok(());
-        }
-        let last = self.question.admissions.last_entry.clone();
-        self.refuse(Refusal {
-            reason: Reason::AlreadyUsed,
-            detail: Some(Detail::Used { last, remaining }),
-        })
-    }
-
-    fn isolated(&mut self) -> Result<(), Refusal> {
-        let strict = self.policy.isolation == Isolation::Strict;
-        self.refuse_unless(self.question.reachable || !strict, Reason::Isolated)
-    }
-}
-
-fn shares_a_zone(some: &[Zone], others: &[Zone]) -> bool {
-    some.iter().any(|zone| others.contains(zone))
-}
-
-/// The ticket's zones, else its session's.
-pub(super) fn zones_of<'a>(listed: &Listed<'a>) -> &'a [Zone] {
-    match listed.session {
-        Some(session) if listed.ticket.zones.is_empty() => &session.zones,
-        _ => &listed.ticket.zones,
-    }
-}
-
-/// The ticket's own admission window where it has one, else its session's.
-fn window_of(listed: &Listed<'_>) -> Option<(EpochSeconds, EpochSeconds)> {
-    let session = listed.session;
-    let from = listed
-        .ticket
-        .admit_from
-        .or(session.map(|session| session.admit_from))?;
-    let until = listed
-        .ticket
-        .admit_until
-        .or(session.map(|session| session.admit_until))?;
-    Some((from, until))
 }

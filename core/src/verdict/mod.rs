@@ -2,8 +2,10 @@
 //! are tried in their order, and the first that applies is the answer, on every platform. Here is
 //! what is asked and answered; the rows stand in [`judge`], what each looks at in [`saw`].
 
+mod code_rows;
 mod judge;
 mod saw;
+mod ticket_rows;
 
 use crate::admissions::{Fold, LastEntry};
 use crate::clock::Now;

@@ -1,7 +1,8 @@
 //! What each row looked at, for `explain`: the values that it compared, each with its name. Holds
 //! no text of a code and no key.
 
-use super::judge::{Judge, zones_of};
+use super::judge::Judge;
+use super::ticket_rows::zones_of;
 use crate::codes::{Code, CodeRules};
 use crate::ids::Zone;
 use crate::policy::V1Key;
