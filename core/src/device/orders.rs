@@ -45,16 +45,11 @@ impl Device {
     /// transaction, so that either all who are let in are on disk or nobody is let in. The answers
     /// come in the order asked; a ticket named twice is a repeat.
     pub fn admit_order(&self, order: &OrderNumber, tickets: &[OrderTicket]) -> Vec<ScanOutcome> {
-        let started = self.platform.micros();
-        let moment = self.platform.moment();
-        let mut door = self.door();
-        let door = &mut *door;
-        let now = door.clock.now(moment);
-        self.keep_schedule_of(door, now);
-        if door.is_held_open() {
-            let freely = self.passes_freely(door, now, self.micros_since(started));
-            return vec![freely; tickets.len()];
-        }
+        let (mut door, begun) = match self.at_door() {
+            Ok(at_door) => at_door,
+            Err(freely) => return vec![*freely; tickets.len()],
+        };
+        let (door, moment, now) = (&mut *door, begun.moment, begun.now);
         let mut answered: Vec<Option<ScanOutcome>> = Vec::with_capacity(tickets.len());
         let (mut in_hand, mut records) = (Vec::new(), Vec::new());
         let mut nobody_answers = false;
@@ -78,7 +73,7 @@ impl Device {
                 answered.push(Some(self.cannot_store(
                     door,
                     now,
-                    self.micros_since(started),
+                    self.micros_since(begun.started),
                 )));
                 continue;
             };
@@ -91,7 +86,7 @@ impl Device {
             let decided = self.decide(door, &prepared, judged, &[], (id, ahead));
             // A party of forty does not wait forty times for a network that is gone.
             nobody_answers |= decided.claim == Some(ClaimOutcome::NoAnswer);
-            let decision_us = self.micros_since(started);
+            let decision_us = self.micros_since(begun.started);
             let scan = self.scan_of(door, &prepared, &decided, decision_us);
             records.push(self.record(door, ahead, id, &prepared.gate, now, What::Scan(scan)));
             in_hand.push((
@@ -132,7 +127,7 @@ impl Device {
                     let first = tickets.iter().position(named);
                     let first = first.and_then(|first| answered.get(first).cloned().flatten());
                     let first = first.unwrap_or_else(|| {
-                        self.cannot_store(door, now, self.micros_since(started))
+                        self.cannot_store(door, now, self.micros_since(begun.started))
                     });
                     first.again()
                 })

@@ -1,5 +1,7 @@
 //! One reading, from bytes to a durable answer.
 
+use std::sync::MutexGuard;
+
 use super::judging::{Asking, Found, Input, Prepared};
 use super::{Device, Door};
 use crate::clock::{Moment, Now, Trust};
@@ -124,6 +126,17 @@ pub struct Explained {
     pub ticket: Option<TicketShown>,
 }
 
+/// When something at the door began, and the time that it is decided by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    /// In µs of the platform.
+    pub started: u64,
+    /// What the clocks showed.
+    pub moment: Moment,
+    /// The time to decide by.
+    pub now: Now,
+}
+
 impl Device {
     /// Judges a reading, writes its record, and answers. When it says `opens`, the check-in is on
     /// disk. Never panics and never fails: what goes wrong is a refusal.
@@ -136,18 +149,34 @@ impl Device {
         self.admit(Input::Reading(reading.to_vec()), say)
     }
 
-    /// A reading or a look-up, to its answer.
-    pub(super) fn admit(&self, input: Input, say: Say) -> ScanOutcome {
+    /// Takes the door to decide by the time that it is now, and keeps the plan of free passage. The
+    /// error is the answer to everything while the gate stands open for everybody.
+    pub(super) fn at_door(&self) -> Result<(MutexGuard<'_, Door>, Begun), Box<ScanOutcome>> {
         let started = self.platform.micros();
         let moment = self.platform.moment();
         let mut door = self.door();
-        let door = &mut *door;
         let now = door.clock.now(moment);
-        self.keep_schedule_of(door, now);
+        self.keep_schedule_of(&mut door, now);
         if door.is_held_open() {
-            return self.passes_freely(door, now, self.micros_since(started));
+            let freely = self.passes_freely(&door, now, self.micros_since(started));
+            return Err(Box::new(freely));
         }
-        if let Some(resumed) = self.resume(door, &input, now, started) {
+        let begun = Begun {
+            started,
+            moment,
+            now,
+        };
+        Ok((door, begun))
+    }
+
+    /// A reading or a look-up, to its answer.
+    pub(super) fn admit(&self, input: Input, say: Say) -> ScanOutcome {
+        let (mut door, begun) = match self.at_door() {
+            Ok(at_door) => at_door,
+            Err(freely) => return *freely,
+        };
+        let (door, moment, now) = (&mut *door, begun.moment, begun.now);
+        if let Some(resumed) = self.resume(door, &input, now, begun.started) {
             return resumed;
         }
         let asking = Asking {
@@ -156,7 +185,7 @@ impl Device {
         };
         fault::point("scan: read");
         let Ok((prepared, judged)) = self.judge(door, &asking, now) else {
-            return self.cannot_store(door, now, self.micros_since(started));
+            return self.cannot_store(door, now, self.micros_since(begun.started));
         };
         fault::point("scan: judged");
         if let Some(repeat) = door.recent.repeat_of(&prepared, &judged, moment)
@@ -169,7 +198,7 @@ impl Device {
         let id = self.new_id(now);
         let decided = self.decide(door, &prepared, judged, &[], (id, 0));
         fault::point("scan: decided");
-        let decision_us = self.micros_since(started);
+        let decision_us = self.micros_since(begun.started);
         let scan = self.scan_of(door, &prepared, &decided, decision_us);
         let record = self.record(door, 0, id, &prepared.gate, now, What::Scan(scan));
         let outcome = self.keep(door, &prepared, &decided, &record, decision_us);
