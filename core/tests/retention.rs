@@ -163,6 +163,47 @@ fn a_synced_record_goes_seven_days_after_the_server_had_it_and_an_unsent_one_nev
     assert_eq!(exported(&device).len(), 1, "unsent");
 }
 
+/// How many records are known to have been taken back.
+fn taken_back(folder: &Path) -> i64 {
+    let journal = rusqlite::Connection::open(folder.join("journal.db")).unwrap();
+    let sql = "SELECT count(*) FROM taken_back";
+    journal.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn what_was_taken_back_is_forgotten_with_the_record_that_it_speaks_of_and_no_sooner() {
+    let gate = AtGate::new();
+    let device = gate.ready();
+    let undo = |ticket| {
+        let admitted = device.scan(&gate.g2(ticket)).record_id.unwrap();
+        assert_eq!(device.undo(admitted, "wrong person").unwrap().denied, None);
+        admitted
+    };
+    let later = |ms| {
+        gate.platform.pass_ms(ms);
+        device.maintain().unwrap();
+        taken_back(gate.folder.path())
+    };
+    undo(0);
+    upload(&device);
+    let unsent = undo(1);
+    assert_eq!(later(7 * DAY - HOUR), 2);
+    assert_eq!(later(2 * HOUR), 1, "the record of the first is gone");
+    assert_eq!(
+        later(30 * DAY),
+        1,
+        "that of the second is not on the server"
+    );
+    assert!(
+        exported(&device)
+            .iter()
+            .any(|one| one["id"] == unsent.to_string())
+    );
+    upload(&device);
+    device.scan(b"noise");
+    assert_eq!(later(8 * DAY), 0);
+}
+
 #[test]
 fn the_log_goes_on_with_its_numbers_after_all_records_are_gone() {
     let gate = AtGate::new();

@@ -80,6 +80,7 @@ impl Device {
             let before = at.plus(-KEEP_SYNCED_MS);
             outgoing.sync_log.forget_synced(before)?;
             outgoing.sync_log.forget_admissions(before, &held)?;
+            outgoing.sync_log.forget_taken_back(before)?;
         }
         outgoing.sync_log.maintain()?;
         // Counts that found no room wait.

@@ -4,6 +4,7 @@
 use rusqlite::params;
 
 use super::{JournalError, SyncLog};
+use crate::ids::RecordId;
 use crate::time::{EpochMillis, ServiceDay};
 
 /// Records deleted in one transaction: few enough that a scan hardly waits.
@@ -44,6 +45,24 @@ impl SyncLog {
                     AND service_day NOT IN (SELECT value FROM json_each(?2))",
             )?
             .execute(params![before.0, held])?;
+        Ok(())
+    }
+
+    /// Forgets that records of before a time were taken back, once nothing is left of them: neither
+    /// the record, nor what its ticket did, here or by the feed.
+    pub fn forget_taken_back(&mut self, before: EpochMillis) -> Result<(), JournalError> {
+        // A record's id begins with its time.
+        let before = RecordId::at(before, [0; 10]);
+        let _turn = self.turn.take();
+        self.connection
+            .prepare_cached(
+                "DELETE FROM taken_back WHERE record_id < ?1
+                    AND record_id NOT IN (SELECT record_id FROM admission)
+                    AND record_id NOT IN (SELECT record_id FROM feed)
+                    AND NOT EXISTS (SELECT 1 FROM sync_log
+                                     WHERE sync_log.record_id = taken_back.record_id)",
+            )?
+            .execute([before.0.as_bytes()])?;
         Ok(())
     }
 }
