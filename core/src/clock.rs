@@ -16,6 +16,9 @@ pub const DISPUTE_MS: i64 = 3_600_000;
 /// A wall clock this far over the floor is not believed, in ms: a board that was off overnight
 /// must work in the morning, one that slept for a month must not guess.
 pub const WALL_OVER_FLOOR_MS: i64 = 24 * 3_600_000;
+/// A supervisor's word this far over the newest signed manifest is a slip of the pen, in ms: lists
+/// are signed every day, and nobody opens a gate that has lain without one for a year.
+pub const SET_OVER_SIGNED_MS: i64 = 366 * 24 * 3_600_000;
 /// Wall and trusted time this far apart are worth a warning, in ms.
 pub const WARNING_MS: i64 = 30_000;
 

@@ -263,7 +263,7 @@ fn a_supervisor_is_the_second_source_in_a_dispute() {
 }
 
 #[test]
-fn the_clock_is_set_by_a_supervisor_alone_with_a_reason_and_not_below_what_was_signed() {
+fn the_clock_is_set_by_a_supervisor_alone_with_a_reason_and_within_a_year_of_what_was_signed() {
     let gate = at_gate();
     let device = gate.ready();
     let to = EpochMillis(NINE * 1000);
@@ -278,7 +278,14 @@ fn the_clock_is_set_by_a_supervisor_alone_with_a_reason_and_not_below_what_was_s
         .set_clock("135790", to.plus(-DAY), "why")
         .unwrap_err();
     assert!(matches!(early, ClockError::BelowSigned(_)));
+    let ms_for_seconds = EpochMillis(to.0 * 1000);
+    for late in [to.plus(367 * DAY), ms_for_seconds, EpochMillis(i64::MAX)] {
+        let refused = device.set_clock("135790", late, "why").unwrap_err();
+        assert!(matches!(refused, ClockError::FarOverSigned(_)));
+    }
     assert!(exported(&device).is_empty());
+    device.maintain().unwrap();
+    assert_eq!(device.live_status().lists.len(), 1, "nor did a list go");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! How other commands reach a running gate: a socket in its data folder that only its own user
-//! may use. One line of JSON asks, one answers, and the connection ends.
+//! may use. One line of JSON asks, one answers, and the connection ends. A PIN may be in a line, so
+//! that lines are cleared from memory.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -11,16 +12,24 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use stile_core::device::Device;
 use stile_core::record::FreePassageCause;
+use stile_core::time::EpochMillis;
+use zeroize::Zeroizing;
 
+use crate::pin::Pin;
 use crate::scanner::{Input, Inputs};
 use crate::threads;
+use crate::tui::clock_error;
+use crate::words::Words;
 
 /// The socket's name in the data folder.
 const SOCKET: &str = "control.sock";
-/// Longest request, in bytes: a reason is a sentence.
-const MAX_REQUEST_BYTES: u64 = 4096;
+/// Longest request and answer, in bytes: a reason is a sentence.
+const MAX_LINE_BYTES: usize = 4096;
 /// How long either side waits for the other: a record on a slow disk, and no longer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer is waited for that follows from a PIN: an old board checks one for a second,
+/// against each supervisor of the list.
+const PIN_PATIENCE: Duration = Duration::from_secs(60);
 const OWNER_ONLY: u32 = 0o600;
 
 /// What a running gate can be asked.
@@ -34,6 +43,15 @@ pub enum Request {
     },
     /// Stand open no longer, as far as staff opened it.
     Shut,
+    /// Go by the time that a supervisor says.
+    SetClock {
+        /// The supervisor's.
+        pin: Pin,
+        /// The time.
+        to: EpochMillis,
+        /// Why, for the record.
+        reason: String,
+    },
 }
 
 /// What it answers.
@@ -46,6 +64,11 @@ pub enum Response {
         passages: Option<u64>,
         /// Whether the gate stands open for everybody now.
         stands_open: bool,
+    },
+    /// The clock is set.
+    ClockSet {
+        /// The time by which the gate goes now.
+        now: EpochMillis,
     },
     /// It is not done, and why.
     Failed(String),
@@ -60,6 +83,9 @@ pub enum ControlError {
     /// It does not answer.
     #[error("the gate does not answer: {0}")]
     Io(#[from] io::Error),
+    /// The request is none that a gate takes.
+    #[error("the reason is too long; a sentence does")]
+    TooLong,
     /// It answers what this version does not know.
     #[error("the gate's answer cannot be read: {0}")]
     Json(#[from] serde_json::Error),
@@ -74,13 +100,35 @@ pub fn ask(data: &Path, request: &Request) -> Result<Response, ControlError> {
             }
             _ => ControlError::Io(error),
         })?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let mut line = serde_json::to_vec(request)?;
+    stream.set_read_timeout(Some(match request {
+        Request::Open { .. } | Request::Shut => PATIENCE,
+        Request::SetClock { .. } => PIN_PATIENCE,
+    }))?;
+    // There may be a PIN in it. Never grows, so that no copy stays behind.
+    let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE_BYTES));
+    serde_json::to_writer(&mut *line, request)?;
+    if line.len() >= MAX_LINE_BYTES {
+        return Err(ControlError::TooLong);
+    }
     line.push(b'\n');
     stream.write_all(&line)?;
-    let mut answer = String::new();
-    BufReader::new(stream.take(MAX_REQUEST_BYTES)).read_line(&mut answer)?;
-    Ok(serde_json::from_str(&answer)?)
+    Ok(serde_json::from_slice(&read_line(&mut stream)?)?)
+}
+
+/// Reads up to the end of a line, of the stream, or of the longest line, into memory that is
+/// cleared.
+fn read_line(stream: &mut impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut line = Zeroizing::new(vec![0; MAX_LINE_BYTES]);
+    let mut read = 0;
+    loop {
+        let count = stream.read(&mut line[read..])?;
+        let came = &line[read..read + count];
+        read += count;
+        if count == 0 || came.contains(&b'\n') {
+            line.truncate(read);
+            return Ok(line);
+        }
+    }
 }
 
 /// The socket of a running gate; gone when this is dropped.
@@ -120,9 +168,8 @@ impl Drop for Control {
 fn answer(stream: UnixStream, device: &Device, inputs: &Inputs) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new((&stream).take(MAX_REQUEST_BYTES)).read_line(&mut line)?;
-    let response = match serde_json::from_str(&line) {
+    let line = read_line(&mut (&stream))?;
+    let response = match serde_json::from_slice(&line) {
         Ok(request) => carry_out(&request, device),
         Err(error) => Response::Failed(format!("the request cannot be read: {error}")),
     };
@@ -138,6 +185,14 @@ fn carry_out(request: &Request, device: &Device) -> Response {
     let done = match request {
         Request::Open { reason } => device.begin_free_passage(cause, reason).map(|()| None),
         Request::Shut => device.end_free_passage(cause).map(Option::flatten),
+        Request::SetClock { pin, to, reason } => {
+            return match device.set_clock(&pin.0, *to, reason) {
+                Ok(now) => Response::ClockSet { now: now.at },
+                Err(error) => {
+                    Response::Failed(clock_error(&error, &Words::of(device.identity())).en)
+                }
+            };
+        }
     };
     match done {
         Ok(passages) => Response::Done {

@@ -13,6 +13,7 @@ mod fault;
 pub mod feedback;
 pub mod heartbeats;
 pub mod inputs;
+pub mod pin;
 pub mod platform;
 pub mod ports;
 pub mod printer;

@@ -83,6 +83,16 @@ enum Command {
     },
     /// End what `open` began: each visitor is judged again.
     Shut,
+    /// Set the clock by a supervisor's word, and put that on record. Asks for the PIN, or reads it
+    /// from standard input.
+    SetClock {
+        /// The time: 2026-10-01 09:00 in the venue, RFC 3339, or epoch seconds.
+        #[arg(long, value_name = "TIME")]
+        at: String,
+        /// Why.
+        #[arg(long)]
+        reason: String,
+    },
     /// Write every record that is not known to be on the server, as NDJSON.
     Export {
         /// A new file; by default standard output.
@@ -267,6 +277,9 @@ fn call(cli: Cli) -> Result<(), CommandError> {
         }
         Command::Open { reason } => commands::open(&data, &reason),
         Command::Shut => commands::shut(&data),
+        Command::SetClock { at, reason } => {
+            commands::set_clock(&data, settings()?.gate.as_ref(), &at, &reason)
+        }
         Command::Export { out } => commands::export(&data, out.as_deref()),
         Command::Explain { code, at, gate } => {
             let gate = gate.or(settings()?.gate);

@@ -2,7 +2,7 @@
 //! asked, a person may say what time it is. Recorded before it holds.
 
 use super::{Device, OperatorError};
-use crate::clock::{Now, Trust};
+use crate::clock::{Now, SET_OVER_SIGNED_MS, Trust};
 use crate::journal::JournalError;
 use crate::record::{ClockSet, What};
 use crate::time::EpochMillis;
@@ -19,6 +19,9 @@ pub enum ClockError {
     /// Time never runs below what the server has signed.
     #[error("a list or key manifest in use was signed at {0:?}; the time cannot be earlier")]
     BelowSigned(EpochMillis),
+    /// So late a time would end each list and, with them, the supervisors who could put it right.
+    #[error("the newest list or key manifest is more than a year older; the latest time is {0:?}")]
+    FarOverSigned(EpochMillis),
     /// The record could not be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -37,6 +40,10 @@ impl Device {
         let signed = self.door().newest_list_issued_at().max(keys_issued_at);
         if to < signed {
             return Err(ClockError::BelowSigned(signed));
+        }
+        let latest = signed.plus(SET_OVER_SIGNED_MS);
+        if to > latest {
+            return Err(ClockError::FarOverSigned(latest));
         }
         let supervisor = self.check_supervisor(pin)?;
         let moment = self.platform.moment();

@@ -2,12 +2,14 @@
 //! error that says what to do and an exit code that programs can tell apart.
 
 mod ask;
+mod ask_pin;
 mod doctor;
 mod enrol;
 mod explain;
 mod export;
 mod open;
 mod run;
+mod set_clock;
 mod setup;
 mod status;
 
@@ -23,6 +25,7 @@ pub use explain::{explain, parse_time};
 pub use export::export;
 pub use open::{open, shut};
 pub use run::{RunOptions, run};
+pub use set_clock::set_clock;
 pub use setup::{DEFAULT_DATA, SetupOptions, setup};
 pub use status::status;
 

@@ -37,6 +37,9 @@ fn done(data: &Path, request: &Request) -> Result<(Option<u64>, bool), CommandEr
             stands_open,
         }) => Ok((passages, stands_open)),
         Ok(Response::Failed(why)) => Err(CommandError::Failed(why)),
+        Ok(other @ Response::ClockSet { .. }) => Err(CommandError::Failed(format!(
+            "the gate speaks of something else: {other:?}"
+        ))),
         Err(error) => Err(CommandError::Failed(error.to_string())),
     }
 }

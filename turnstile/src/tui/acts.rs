@@ -1,15 +1,13 @@
 //! What the screen hears and what it asks for, as plain values: keys, verdicts, states and answers
 //! come in, acts go out. No terminal and no device stands in between.
 
-use std::fmt;
-
 use stile_core::ids::{LastFour, OperatorId, OrderNumber, RecordId, TicketId};
 use stile_core::reason::Reason;
 use stile_core::ticket::{Direction, Standing, TicketStatus};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
-use zeroize::Zeroizing;
 
 use crate::event::Weight;
+pub use crate::pin::Pin;
 use crate::words::Sentence;
 
 /// A key, as far as the screen knows keys.
@@ -170,17 +168,6 @@ pub enum ClockWord {
     Own,
     /// Not known.
     Unknown,
-}
-
-/// A PIN on its way; gone from memory behind it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Pin(pub Zeroizing<String>);
-
-impl fmt::Debug for Pin {
-    /// Without its digits.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pin")
-    }
 }
 
 /// What the guard wants.

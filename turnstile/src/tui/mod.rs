@@ -33,6 +33,7 @@ use crate::words::Words;
 use acts::{Act, Answer, Event, Shown};
 use desk::Desk;
 use guard::Guard;
+pub(crate) use said::clock_error;
 use screen::Screen;
 use state::States;
 use window::{Events, Showing, Window};

@@ -91,7 +91,7 @@ pub(super) fn walk_in_error(error: &WalkInError) -> Sentence {
 }
 
 /// Why the clock stays as it is.
-pub(super) fn clock_error(error: &ClockError, words: &Words) -> Sentence {
+pub(crate) fn clock_error(error: &ClockError, words: &Words) -> Sentence {
     match error {
         ClockError::Operator(error) => operator_error(error),
         ClockError::NoReason => denied(Denied::NoReason),
@@ -100,6 +100,13 @@ pub(super) fn clock_error(error: &ClockError, words: &Words) -> Sentence {
             both(
                 format!("不能早于{at}：那时已有签名的名单。"),
                 format!("It cannot be earlier than {at}, when a list in use was signed."),
+            )
+        }
+        ClockError::FarOverSigned(latest) => {
+            let latest = words.date_and_minute(*latest);
+            both(
+                format!("不能晚于{latest}：比最新的签名名单晚一年以上。"),
+                format!("It cannot be later than {latest}, a year after the newest signed list."),
             )
         }
         ClockError::Journal(error) => storage(error),

@@ -21,6 +21,7 @@ mod plugged;
 mod power_cuts;
 mod relay;
 mod screen;
+mod set_clock;
 mod setup;
 mod storage;
 mod sync;
