@@ -1,7 +1,8 @@
 //! What the screen hears and what it asks for, as plain values: keys, verdicts, states and answers
 //! come in, acts go out. No terminal and no device stands in between.
 
-use stile_core::ids::{LastFour, OperatorId, OrderNumber, RecordId, TicketId};
+use stile_core::device::TicketShown;
+use stile_core::ids::{OperatorId, OrderNumber, RecordId, TicketId};
 use stile_core::reason::Reason;
 use stile_core::ticket::{Direction, Standing, TicketStatus};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
@@ -70,7 +71,7 @@ pub struct Shown {
     /// Persons who may still enter by the ticket.
     pub remaining: u32,
     /// The ticket, once the code is verified.
-    pub ticket: Option<TicketLines>,
+    pub ticket: Option<TicketShown>,
 }
 
 /// The four answers that must not be taken for one another.
@@ -84,23 +85,6 @@ pub enum Sort {
     Used,
     /// The same ticket just before: the first answer again, and nothing moves.
     Repeat,
-}
-
-/// What a guard reads of a ticket.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TicketLines {
-    /// Seat or the like.
-    pub label: String,
-    /// The holder's name, masked.
-    pub holder_mask: String,
-    /// Last four digits, to compare.
-    pub last_four: Option<LastFour>,
-    /// Persons that it admits in all.
-    pub admits: u8,
-    /// What to look at.
-    pub attention: String,
-    /// Its session.
-    pub session: String,
 }
 
 /// How the gate is, as the bar says it.
@@ -312,7 +296,7 @@ pub struct Row {
     /// Its order.
     pub order: OrderNumber,
     /// What a guard reads of it.
-    pub lines: TicketLines,
+    pub shown: TicketShown,
     /// The day of its session.
     pub service_day: ServiceDay,
     /// Where it stands.

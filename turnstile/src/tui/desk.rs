@@ -15,7 +15,7 @@ use stile_core::record::{Denied, FreePassageCause, Mode};
 use stile_core::ticket::{Direction, Standing};
 use stile_core::verdict::{Admission, Verdict};
 
-use super::acts::{Act, Answer, Counts, Event, Pin, Row, TicketLines, Trouble, TroubleSort};
+use super::acts::{Act, Answer, Counts, Event, Pin, Row, Trouble, TroubleSort};
 use super::guard::{Guard, Way};
 use super::phrases;
 use super::said;
@@ -329,7 +329,7 @@ fn row(found: &TicketFound) -> Row {
     Row {
         ticket: found.ticket_id.clone(),
         order: found.order_number.clone(),
-        lines: TicketLines::of(&found.shown),
+        shown: found.shown.clone(),
         service_day: found.service_day.clone(),
         status: found.status,
         standing: found.standing.clone(),

@@ -1,10 +1,10 @@
 //! An outcome of core's as the screen shows it.
 
-use stile_core::device::{ScanOutcome, TicketShown};
+use stile_core::device::ScanOutcome;
 use stile_core::reason::Reason;
 use stile_core::verdict::{Detail, Verdict};
 
-use super::acts::{Shown, Sort, TicketLines};
+use super::acts::{Shown, Sort};
 use crate::words::Words;
 
 impl Shown {
@@ -39,21 +39,7 @@ impl Shown {
             at: outcome.now.at,
             persons,
             remaining,
-            ticket: outcome.ticket.as_ref().map(TicketLines::of),
-        }
-    }
-}
-
-impl TicketLines {
-    /// What a guard reads of a ticket.
-    pub fn of(ticket: &TicketShown) -> Self {
-        Self {
-            label: ticket.label.clone(),
-            holder_mask: ticket.holder_mask.clone(),
-            last_four: ticket.last_four,
-            admits: ticket.admits,
-            attention: ticket.attention.clone(),
-            session: ticket.session.clone(),
+            ticket: outcome.ticket.clone(),
         }
     }
 }

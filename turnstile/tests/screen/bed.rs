@@ -2,15 +2,15 @@
 //! on.
 
 use stile_core::admissions::LastEntry;
-use stile_core::device::Candidate;
-use stile_core::ids::{LastFour, RecordId};
+use stile_core::device::{Candidate, TicketShown};
+use stile_core::ids::{LastFour, RecordId, TicketNumber};
 use stile_core::reason::{Language, Reason};
 use stile_core::ticket::{Direction, Standing, TicketStatus};
 use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_core::verdict::{Detail, Refusal};
 use stile_turnstile::tui::acts::{
-    Act, Answer, ClockWord, Counts, Event, GateState, Key, Row, SessionLine, Shown, Sort,
-    TicketLines, Trouble, TroubleSort,
+    Act, Answer, ClockWord, Counts, Event, GateState, Key, Row, SessionLine, Shown, Sort, Trouble,
+    TroubleSort,
 };
 use stile_turnstile::tui::screen::Screen;
 use stile_turnstile::words::{Sentence, Words};
@@ -60,8 +60,9 @@ pub fn record(n: u8) -> RecordId {
     RecordId::at(NOW, [n; 10])
 }
 
-pub fn ticket_lines() -> TicketLines {
-    TicketLines {
+pub fn ticket_shown() -> TicketShown {
+    TicketShown {
+        number: TicketNumber::new(1).unwrap(),
         label: "A-12-5".into(),
         holder_mask: "*小明".into(),
         last_four: LastFour::from_digits("0678"),
@@ -80,7 +81,7 @@ pub fn admitted() -> Shown {
         at: NOW,
         persons: 1,
         remaining: 0,
-        ticket: Some(ticket_lines()),
+        ticket: Some(ticket_shown()),
     }
 }
 
@@ -89,10 +90,10 @@ pub fn party() -> Shown {
     Shown {
         remaining: 3,
         sentence: both("请通行，还可入3人。", "Please pass; 3 more may enter."),
-        ticket: Some(TicketLines {
+        ticket: Some(TicketShown {
             admits: 4,
             attention: "学生票，查学生证 student ticket".into(),
-            ..ticket_lines()
+            ..ticket_shown()
         }),
         ..admitted()
     }
@@ -109,7 +110,7 @@ pub fn refused(reason: Reason, detail: Option<Detail>) -> Shown {
         reason: Some(reason),
         sentence: words().refused(&refusal, NOW),
         persons: 0,
-        ticket: Some(ticket_lines()),
+        ticket: Some(ticket_shown()),
         ..admitted()
     }
 }
@@ -125,9 +126,9 @@ pub fn used() -> Shown {
     };
     Shown {
         remaining: 1,
-        ticket: Some(TicketLines {
+        ticket: Some(TicketShown {
             admits: 4,
-            ..ticket_lines()
+            ..ticket_shown()
         }),
         ..refused(Reason::AlreadyUsed, Some(detail))
     }
@@ -152,13 +153,13 @@ pub fn rows() -> Vec<Row> {
         |ticket: &str, name: &str, digits: &str, seat: &str, admits: u8, remaining: u32| Row {
             ticket: id(ticket),
             order: id("O-20261001-77"),
-            lines: TicketLines {
+            shown: TicketShown {
                 label: seat.into(),
                 holder_mask: name.into(),
                 last_four: LastFour::from_digits(digits),
                 admits,
                 session: "上午场".into(),
-                ..ticket_lines()
+                ..ticket_shown()
             },
             service_day: id("2026-10-01"),
             status: TicketStatus::Valid,

@@ -40,7 +40,7 @@ fn ticket_row(screen: &Screen, tickets: &Tickets, row: &Row, persons: u8) -> Str
         (Some(_), 0) => "[ ] ".into(),
         (Some(_), _) => "[x] ".into(),
     };
-    let digits = row.lines.last_four.map(|digits| digits.to_string());
+    let digits = row.shown.last_four.map(|digits| digits.to_string());
     // The year is plain.
     let day = row.service_day.as_str().get(5..).unwrap_or_default();
     let rest = match not_good(row) {
@@ -48,17 +48,17 @@ fn ticket_row(screen: &Screen, tickets: &Tickets, row: &Row, persons: u8) -> Str
         None => format!(
             "{persons} {} {}, {} {}",
             phrases::PARTY_OF.text(language),
-            row.lines.admits,
+            row.shown.admits,
             phrases::REMAINING.text(language),
             row.remaining,
         ),
     };
     format!(
         "{tick}{} {} {} {} {day} {rest}",
-        filled(&row.lines.holder_mask, 10),
+        filled(&row.shown.holder_mask, 10),
         filled(&digits.unwrap_or_default(), 4),
-        filled(&row.lines.label, 10),
-        filled(&row.lines.session, 14),
+        filled(&row.shown.label, 10),
+        filled(&row.shown.session, 14),
     )
 }
 

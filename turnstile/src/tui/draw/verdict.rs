@@ -5,11 +5,12 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Block;
+use stile_core::device::TicketShown;
 
 use super::paint::{
     banner_style, bold, columns, filled, fit, height_of, paragraph, verdict_style, wrapped,
 };
-use crate::tui::acts::{Shown, Sort, TicketLines};
+use crate::tui::acts::{Shown, Sort};
 use crate::tui::block;
 use crate::tui::phrases;
 use crate::tui::screen::Screen;
@@ -126,7 +127,7 @@ pub(super) fn sign(sort: Sort) -> &'static str {
 }
 
 /// Whom to compare, in one line.
-pub(super) fn name(ticket: &TicketLines) -> String {
+pub(super) fn name(ticket: &TicketShown) -> String {
     let digits = ticket.last_four.map(|digits| digits.to_string());
     let parts = [ticket.holder_mask.as_str(), digits.as_deref().unwrap_or("")];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -192,7 +193,7 @@ fn particulars(screen: &Screen, shown: &Shown, frame: &mut Frame<'_>, area: Rect
 fn ticket_lines(
     screen: &Screen,
     shown: &Shown,
-    ticket: &TicketLines,
+    ticket: &TicketShown,
     width: usize,
 ) -> Vec<Line<'static>> {
     let language = screen.language;
@@ -221,7 +222,7 @@ fn ticket_lines(
     lines
 }
 
-fn party(screen: &Screen, shown: &Shown, ticket: &TicketLines) -> String {
+fn party(screen: &Screen, shown: &Shown, ticket: &TicketShown) -> String {
     let language = screen.language;
     if ticket.admits == 1 && shown.sort != Sort::Used {
         return String::new();
