@@ -115,7 +115,7 @@ fn fill(path: &Path) {
 
 #[test]
 fn a_full_disk_keeps_the_gate_shut_and_space_opens_it_again() {
-    let Some(disk) = SmallDisk::mount("size=2m") else {
+    let Some(disk) = SmallDisk::mount("size=6m") else {
         return;
     };
     let venue = Venue::new();
