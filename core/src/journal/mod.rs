@@ -179,8 +179,12 @@ impl Journal {
         }
     }
 
-    /// Holds room for an hour of admissions on the disk from now on.
+    /// Holds room for an hour of admissions on the disk from now on. Where there is more than that, the
+    /// write-ahead log is grown as well, so that no scan has to.
     pub fn hold_room(&mut self, room: Room) {
+        if room.status().warning.is_none() {
+            wal::grow(&self.connection);
+        }
         self.room = Some(room);
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use super::salvage::{Salvage, salvage};
-use super::{Journal, JournalError, OwnLog, SyncLog, WriteTurn, moved_before, uuid, wal};
+use super::{Journal, JournalError, OwnLog, SyncLog, WriteTurn, moved_before, uuid};
 use crate::ids::LogId;
 use crate::platform::Random;
 
@@ -117,7 +117,6 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
         [log.row],
         |row| row.get(0),
     )?;
-    wal::grow(&connection);
     let turn = WriteTurn::default();
     let sync_log = SyncLog::new(connect(&path, "NORMAL")?, turn.clone())?;
     Ok(Opened {

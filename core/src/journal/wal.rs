@@ -17,7 +17,7 @@ const HELD_PAGES: u32 = 16;
 
 /// Grows the log's file. A file that grows with each commit costs each scan two writes of the disk in
 /// place of one. Done by a transaction that is larger than the cache and rolled back, so that nothing of
-/// it stays but the file's length. Where there is no room for it, scans are slower and nothing else.
+/// it stays but the file's length. Without it scans are slower, and nothing else.
 pub(super) fn grow(connection: &Connection) {
     let Some(path) = connection.path().map(|path| format!("{path}-wal")) else {
         return;
