@@ -77,10 +77,28 @@ pub enum Command {
     Operator(OperatorCommand),
     /// Invites a device and prints the text of its enrolment QR, good for ten minutes.
     Enrol(Enrol),
+    /// Copies the database to a file, also while the server works. The master key is not in it.
+    Backup(Backup),
+    /// Puts a copy back while the server is stopped. What was there is kept aside.
+    Restore(Restore),
     /// Keeps a damaged database aside and reads its records out to a file.
     Salvage(Salvage),
     /// Prints the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Backup {
+    /// The file for the copy; it must not be there yet.
+    #[arg(value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Restore {
+    /// The copy.
+    #[arg(value_name = "FILE")]
+    pub from: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

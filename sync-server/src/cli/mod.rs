@@ -3,6 +3,7 @@
 //! person should know beside it on stderr.
 
 mod args;
+mod backup;
 mod commands;
 mod import_key;
 mod logs;
@@ -82,6 +83,8 @@ pub fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Serve(serve) => serve::run(&args.place, &serve),
         Command::Openapi => commands::openapi(),
+        Command::Backup(command) => backup::backup(&args.place, &command),
+        Command::Restore(command) => backup::restore(&args.place, &command),
         Command::Salvage(command) => commands::salvage(&args.place, &command),
         Command::Venue(command) => commands::run(&args.place, commands::venue(command)),
         Command::Gate(command) => commands::run(&args.place, commands::gate(command)),
@@ -91,15 +94,19 @@ pub fn run(args: Args) -> Result<(), CliError> {
     }
 }
 
-/// Opens the server on its folder: for itself, or for a command beside it.
-async fn open(place: &Place, for_commands: bool) -> Result<Server, CliError> {
-    let key = match std::env::var(MASTER_KEY_VARIABLE) {
+fn master_key(place: &Place) -> MasterKeySource {
+    match std::env::var(MASTER_KEY_VARIABLE) {
         Ok(text) => MasterKeySource::Text(text.into()),
         Err(_) => {
             let file = place.master_key.clone();
             MasterKeySource::File(file.unwrap_or_else(|| place.data.join("master.key")))
         }
-    };
+    }
+}
+
+/// Opens the server on its folder: for itself, or for a command beside it.
+async fn open(place: &Place, for_commands: bool) -> Result<Server, CliError> {
+    let key = master_key(place);
     let clock = Arc::new(SystemClock);
     let server = match for_commands {
         true => Server::open_for_commands(&place.data, key, clock).await?,

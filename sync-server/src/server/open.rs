@@ -16,7 +16,8 @@ use super::lists::KnownLists;
 use crate::clock::Clock;
 use crate::random::SystemRandom;
 use crate::store::sqlite::{
-    DATABASE_FILE, DatabaseError, Salvage, SalvageError, SqliteStore, look, salvage,
+    BackupError, DATABASE_FILE, DatabaseError, Restored, Salvage, SalvageError, SqliteStore,
+    back_up, look, look_at_copy, restore, salvage,
 };
 use crate::store::{Store, StoreError};
 use crate::vault::{MasterKeySource, SealError, Vault, VaultError};
@@ -63,6 +64,9 @@ pub enum OpenError {
     /// Nothing could be salvaged.
     #[error(transparent)]
     Salvage(#[from] SalvageError),
+    /// No copy was made, or none put back.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// The master key.
     #[error(transparent)]
     MasterKey(#[from] VaultError),
@@ -151,6 +155,28 @@ impl Server {
     pub fn salvage(data_dir: &Path, out: &mut dyn io::Write) -> Result<Salvage, OpenError> {
         let _lock = lock(data_dir)?.ok_or_else(|| OpenError::InUse(data_dir.to_owned()))?;
         Ok(salvage(&data_dir.join(DATABASE_FILE), out)?)
+    }
+
+    /// Copies the database to a new file beside a running server or without one, and says how many
+    /// bytes the copy has. The master key is not in it. Blocks.
+    pub fn back_up(data_dir: &Path, out: &Path) -> Result<u64, OpenError> {
+        Ok(back_up(&data_dir.join(DATABASE_FILE), out)?)
+    }
+
+    /// Puts a copy back: only where no server runs, and only if the master key opens it. What was
+    /// there is kept aside. Blocks.
+    pub fn restore(
+        data_dir: &Path,
+        copy: &Path,
+        master_key: &MasterKeySource,
+        clock: &dyn Clock,
+    ) -> Result<Restored, OpenError> {
+        make_folder(data_dir)?;
+        let _lock = lock(data_dir)?.ok_or_else(|| OpenError::InUse(data_dir.to_owned()))?;
+        let check = look_at_copy(copy)?.vault_check;
+        Vault::open(master_key, check.as_deref(), &SystemRandom)?;
+        let now = u64::try_from(clock.now().seconds().0).unwrap_or(0);
+        Ok(restore(copy, &data_dir.join(DATABASE_FILE), now)?)
     }
 
     /// A server on a store that is open, with a vault that fits it. For other engines, and for

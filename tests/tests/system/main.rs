@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests as well
 
+mod backups;
 mod full_disk;
 mod house;
 mod kills;

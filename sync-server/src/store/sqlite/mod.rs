@@ -2,7 +2,9 @@
 //! `synchronous=FULL`. One module per table or group of tables, each with its SQL.
 
 mod api_keys;
+mod aside;
 mod attendance;
+mod backup;
 mod claims;
 mod columns;
 mod devices;
@@ -50,6 +52,7 @@ use readers::{Readers, blocking};
 use snapshot::Snapshot;
 use writer::Writer;
 
+pub use backup::{BackupError, Restored, back_up, look_at_copy, restore};
 pub use open::{DATABASE_FILE, DatabaseError, Existing, look};
 pub use salvage::{Salvage, SalvageError, salvage};
 

@@ -1,7 +1,6 @@
 //! A damaged database is kept aside, and every record that can still be read goes into a file of
 //! its own: gates keep theirs for days, but not for ever.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use stile_core::time::EpochMillis;
 
+use super::aside::set_aside;
 use super::open::{DatabaseError, look_through, read_only};
 use super::records::FIRST_PLACE;
 
@@ -58,7 +58,7 @@ pub fn salvage(path: &Path, out: &mut dyn Write) -> Result<Salvage, SalvageError
         Ok(_) => return Err(SalvageError::NotDamaged(path.to_owned())),
         Err(other) => return Err(SalvageError::Database(other)),
     }
-    let kept_aside = set_aside(path)?;
+    let kept_aside = set_aside(path, "damaged")?;
     let (mut records, mut quarantined) = (0, 0);
     // What is no database at all holds no record; it is kept all the same.
     if let Ok(connection) = read_only(&kept_aside) {
@@ -71,21 +71,6 @@ pub fn salvage(path: &Path, out: &mut dyn Write) -> Result<Salvage, SalvageError
         records,
         quarantined,
     })
-}
-
-fn set_aside(path: &Path) -> io::Result<PathBuf> {
-    let aside = (1..u32::MAX)
-        .map(|n| path.with_extension(format!("damaged-{n}.db")))
-        .find(|aside| !aside.exists())
-        .ok_or_else(|| io::Error::other("there are too many damaged files already"))?;
-    for suffix in ["", "-wal", "-shm"] {
-        let with = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
-        match fs::rename(with(path), with(&aside)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(aside)
 }
 
 /// Place, time received, record.

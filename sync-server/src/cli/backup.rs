@@ -1,0 +1,35 @@
+//! `backup` and `restore`.
+
+use stile_sync_server::clock::SystemClock;
+use stile_sync_server::server::Server;
+
+use super::args::{Backup, Place, Restore};
+use super::commands::print;
+use super::{CliError, master_key};
+
+/// Copies the database beside a running server.
+pub fn backup(place: &Place, command: &Backup) -> Result<(), CliError> {
+    let bytes = Server::back_up(&place.data, &command.out)?;
+    print(&format!("{} bytes in {}", bytes, command.out.display()))?;
+    eprintln!(
+        "The master key is not in it, and without that key the copy opens nothing. Keep a copy of the \
+         key somewhere else."
+    );
+    Ok(())
+}
+
+/// Puts a copy back.
+pub fn restore(place: &Place, command: &Restore) -> Result<(), CliError> {
+    let restored = Server::restore(&place.data, &command.from, &master_key(place), &SystemClock)?;
+    print(&format!("generation {}", restored.generation))?;
+    if let Some(aside) = restored.kept_aside {
+        eprintln!("What was there before is kept as {}.", aside.display());
+    }
+    eprintln!(
+        "Start the server. Gates notice and send again what they still hold of the lost time, seven \
+         days of it. The booking system sends the tickets, cancellations and settings that changed \
+         since the copy once more, and begins anew where its pull answers cursor_restarted. Devices \
+         that enrolled since the copy enrol again."
+    );
+    Ok(())
+}
