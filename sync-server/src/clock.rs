@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use stile_core::fault;
 use stile_core::time::EpochMillis;
 
 /// Tells the time. The server's is the venue's truth: gates anchor their clocks to it.
@@ -16,6 +17,9 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> EpochMillis {
+        if let Some(set) = fault::clocks() {
+            return set.wall;
+        }
         let ms = match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
             Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),

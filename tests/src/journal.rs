@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 /// One record of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +20,7 @@ const SYNCED: i64 = 1;
 
 /// Every record of the journal in a gate's folder, in the order made.
 pub fn read(data: &Path) -> Result<Vec<Kept>> {
-    let path = data.join("journal.db");
-    let journal = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", path.display()))?;
+    let journal = open(data)?;
     let mut query =
         journal.prepare("SELECT record, sync_status FROM sync_log ORDER BY position")?;
     let rows = query.query_map([], |row| {
@@ -32,4 +30,17 @@ pub fn read(data: &Path) -> Result<Vec<Kept>> {
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// How far the gate has read the admissions feed; none before the first piece.
+pub fn feed_cursor(data: &Path) -> Result<Option<String>> {
+    let journal = open(data)?;
+    let mut query = journal.prepare("SELECT value FROM fact WHERE name = 'feed_cursor'")?;
+    Ok(query.query_row([], |row| row.get(0)).optional()?)
+}
+
+fn open(data: &Path) -> Result<Connection> {
+    let path = data.join("journal.db");
+    Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .with_context(|| format!("cannot open {}", path.display()))
 }

@@ -1,6 +1,6 @@
 //! The network between gates and server: passes HTTP on, counts what the server says of records,
-//! and, when told, does what networks do: nothing, too late, twice, cut in the middle, or a page
-//! of somebody else's.
+//! and, when told, does what networks do: nothing, for a while, too late, twice, cut in the middle,
+//! or a page of somebody else's.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use stile_core::protocol::{Code, Filed, Problem, RecordsAnswer, SignedBatch};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// What the network does to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,8 @@ pub const RECORDS: &str = "/v1/gate/records";
 struct State {
     server: SocketAddr,
     is_cut: bool,
+    /// Whether requests and answers wait; told to those that do.
+    held: watch::Sender<bool>,
     plan: Plan,
     uploads: Uploads,
     faults: u64,
@@ -103,6 +105,7 @@ impl Network {
         let state = Arc::new(Mutex::new(State {
             server,
             is_cut: false,
+            held: watch::Sender::new(false),
             plan: Box::new(|_, _| None),
             uploads: Uploads::default(),
             faults: 0,
@@ -147,10 +150,17 @@ impl Network {
         self.state().is_cut = true;
     }
 
+    /// Lets nothing through either, but breaks no connection: what was sent meanwhile arrives when
+    /// it is mended, as packets do that are sent again, unless whoever sent it has given up.
+    pub fn hold(&self) {
+        self.state().held.send_replace(true);
+    }
+
     /// Lets everything through again.
     pub fn mend(&self) {
         let mut state = self.state();
         state.is_cut = false;
+        state.held.send_replace(false);
         state.plan = Box::new(|_, _| None);
     }
 
@@ -248,6 +258,13 @@ async fn serve(listener: TcpListener, state: Arc<Mutex<State>>) {
     }
 }
 
+/// Waits while everything is held.
+async fn until_let_through(state: &Mutex<State>) {
+    let mut held = lock(state).held.subscribe();
+    // A network that is gone holds nothing.
+    let _ = held.wait_for(|held| !held).await;
+}
+
 async fn pass_on(
     client: &reqwest::Client,
     state: &Mutex<State>,
@@ -256,6 +273,7 @@ async fn pass_on(
     let path = request.uri().path().to_owned();
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| Broken)?.to_bytes();
+    until_let_through(state).await;
     let (fault, server) = {
         let mut state = lock(state);
         if state.is_cut {
@@ -307,6 +325,7 @@ async fn pass_on(
         _ => {}
     }
     let (status, headers, body) = send().await?;
+    until_let_through(state).await;
     let body = match fault {
         Some(Fault::Late(by)) => {
             tokio::time::sleep(by).await;

@@ -39,8 +39,14 @@ pub fn program(name: &str) -> Result<PathBuf> {
 
 /// Runs a command of a program to its end, and returns what it printed.
 pub fn run<S: AsRef<std::ffi::OsStr>>(name: &str, arguments: &[S]) -> Result<String> {
-    let output = Command::new(program(name)?)
-        .args(arguments)
+    let mut command = Command::new(program(name)?);
+    command.args(arguments);
+    run_command(name, command)
+}
+
+/// The same of a command that is made already.
+pub fn run_command(name: &str, mut command: Command) -> Result<String> {
+    let output = command
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("{name} does not run"))?;
@@ -67,7 +73,7 @@ impl Running {
     /// Starts a command whose standard output is a pipe, and whose standard error goes to the end
     /// of the log.
     pub fn start(name: &str, mut command: Command, log: &Path) -> Result<(Self, ChildStdout)> {
-        command.stdout(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut running = Self::spawn(name, command, log)?;
         let out = running.child.stdout.take().context("no pipe was made")?;
         Ok((running, out))
@@ -81,14 +87,26 @@ impl Running {
         out: &Path,
     ) -> Result<Self> {
         use std::os::unix::process::CommandExt;
+        command.stdin(Stdio::null());
         command.stdout(File::create(out)?).process_group(0);
+        Self::spawn(name, command, log)
+    }
+
+    /// Starts a command with a terminal for its keyboard and screen.
+    pub fn start_on_terminal(
+        name: &str,
+        mut command: Command,
+        log: &Path,
+        terminal: File,
+    ) -> Result<Self> {
+        command.stdin(terminal.try_clone()?).stdout(terminal);
         Self::spawn(name, command, log)
     }
 
     fn spawn(name: &str, mut command: Command, log: &Path) -> Result<Self> {
         let errors = OpenOptions::new().create(true).append(true).open(log);
         let errors = errors.with_context(|| format!("cannot write {}", log.display()))?;
-        command.stdin(Stdio::null()).stderr(errors);
+        command.stderr(errors);
         Ok(Self {
             name: name.to_owned(),
             child: command

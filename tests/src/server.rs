@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::programs::{Running, program, run};
+use crate::programs::{Running, program, run_command};
 
 /// The program.
 pub const SERVER: &str = "stile-server";
+/// Names the file of a test's clock to programs that were built for tests.
+pub const CLOCK: &str = "STILE_FAULT_CLOCK";
 /// How long it may take to listen: opening checks the database.
 const START_TIME: Duration = Duration::from_secs(30);
 
@@ -24,6 +26,7 @@ pub struct Server {
     log: PathBuf,
     running: Option<Running>,
     address: SocketAddr,
+    clock: Option<PathBuf>,
 }
 
 impl Server {
@@ -34,13 +37,31 @@ impl Server {
             log: data.with_extension("log"),
             running: None,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            clock: None,
+        }
+    }
+
+    /// Lets it go by a test's clock, which stands in a file. Only a server that was built for
+    /// tests does.
+    pub fn by_clock(self, clock: &Path) -> Self {
+        Self {
+            clock: Some(clock.to_owned()),
+            ..self
         }
     }
 
     /// Runs one of its commands, such as `venue add`, and returns what it printed.
     pub fn command(&self, arguments: &[&str]) -> Result<String> {
-        let data = self.data.to_string_lossy();
-        run(SERVER, &[&["--data", &data], arguments].concat())
+        let mut command = Command::new(program(SERVER)?);
+        command.arg("--data").arg(&self.data).args(arguments);
+        self.set_clock(&mut command);
+        run_command(SERVER, command)
+    }
+
+    fn set_clock(&self, command: &mut Command) {
+        if let Some(clock) = &self.clock {
+            command.env(CLOCK, clock);
+        }
     }
 
     /// Starts it: at first on a free port, later on the port that it had.
@@ -53,6 +74,7 @@ impl Server {
         command
             .args(["serve", "--listen", &self.address.to_string(), "--data"])
             .arg(&self.data);
+        self.set_clock(&mut command);
         let (mut running, out) = Running::start(SERVER, command, &self.log)?;
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {

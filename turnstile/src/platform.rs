@@ -10,6 +10,7 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 use stile_core::clock::{BootId, Moment};
+use stile_core::fault;
 use stile_core::platform::{Platform, Random};
 use stile_core::time::EpochMillis;
 
@@ -33,6 +34,9 @@ pub struct Linux {
 impl Linux {
     /// Reads what does not change while the program runs.
     pub fn new() -> io::Result<Self> {
+        if fault::clocks().is_some() {
+            tracing::warn!("THE CLOCKS ARE A TEST'S, not this machine's");
+        }
         let text = fs::read_to_string(BOOT_ID)?;
         let digits = text.trim().replace('-', "");
         let boot_id = u128::from_str_radix(&digits, 16)
@@ -63,9 +67,16 @@ impl Random for Linux {
 
 impl Platform for Linux {
     fn moment(&self) -> Moment {
+        let (wall, boot_ms) = match fault::clocks() {
+            Some(set) => (set.wall, set.boot_ms),
+            None => (
+                EpochMillis(milliseconds(ClockId::Realtime)),
+                milliseconds(ClockId::Boottime),
+            ),
+        };
         Moment {
-            wall: EpochMillis(milliseconds(ClockId::Realtime)),
-            boot_ms: milliseconds(ClockId::Boottime),
+            wall,
+            boot_ms,
             boot_id: self.boot_id,
         }
     }

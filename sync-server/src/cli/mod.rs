@@ -15,6 +15,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use stile_core::fault;
 use stile_sync_server::ServerError;
 use stile_sync_server::clock::SystemClock;
 use stile_sync_server::import::times::TimeError;
@@ -107,6 +108,9 @@ fn master_key(place: &Place) -> MasterKeySource {
 /// Opens the server on its folder: for itself, or for a command beside it.
 async fn open(place: &Place, for_commands: bool) -> Result<Server, CliError> {
     let key = master_key(place);
+    if fault::clocks().is_some() {
+        tracing::warn!("THE CLOCK IS A TEST'S, not this machine's");
+    }
     let clock = Arc::new(SystemClock);
     let server = match for_commands {
         true => Server::open_for_commands(&place.data, key, clock).await?,

@@ -1,6 +1,6 @@
 //! The file of gate days as it is written: a venue, and short days step by step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,6 +27,41 @@ pub struct Venue {
 pub struct Day {
     pub name: String,
     pub steps: Vec<Step>,
+}
+
+impl Day {
+    /// The devices that have a part in it, each once.
+    pub fn devices(&self) -> Vec<&str> {
+        let named = self.steps.iter().flat_map(|step| step.what.devices());
+        let named: BTreeSet<_> = named.collect();
+        named.into_iter().collect()
+    }
+}
+
+impl What {
+    fn devices(&self) -> Vec<&str> {
+        match self {
+            Self::Scan(scan) => vec![&scan.device],
+            Self::ScanText { device, .. }
+            | Self::AdmitOrder { device, .. }
+            | Self::WalkIn { device, .. }
+            | Self::Undo { device, .. }
+            | Self::Mismatch { device, .. }
+            | Self::Override { device, .. }
+            | Self::Sensor { device, .. }
+            | Self::WallClock { device, .. }
+            | Self::ExpectDevice { device, .. } => vec![device],
+            Self::Sync { devices } => devices.iter().map(String::as_str).collect(),
+            Self::ExpectServer(expected) => {
+                let winner = expected.winner.iter();
+                winner.map(|winner| winner.device.as_str()).collect()
+            }
+            Self::ServerTicket { .. }
+            | Self::ImportLine { .. }
+            | Self::Policy(_)
+            | Self::Network { .. } => Vec::new(),
+        }
+    }
 }
 
 /// One step: when, and what.

@@ -13,7 +13,7 @@ use stile_core::protocol::{MintAnswer, Minted};
 use stile_core::time::EpochSeconds;
 
 use crate::case::{Day, Scan, What};
-use crate::virtual_venue::VirtualServer;
+use crate::venue::BackEnd;
 
 /// Long enough for any day of the file, in seconds.
 const TTL_S: u32 = 20 * 3600;
@@ -36,7 +36,7 @@ pub struct CodeBook {
 
 impl CodeBook {
     /// Mints for each issue that the file's tickets have had, issuing them anew as often.
-    pub fn mint(&mut self, server: &VirtualServer, tickets: &[Value]) -> Result<()> {
+    pub fn mint(&mut self, server: &impl BackEnd, tickets: &[Value]) -> Result<()> {
         for ticket in tickets {
             let name = ticket["ticket_id"].as_str().context("a ticket has an id")?;
             let revision = ticket["revision"].as_u64().unwrap_or(0);
@@ -50,7 +50,7 @@ impl CodeBook {
     }
 
     /// Issues tickets anew whose newer codes a day shows to devices that have not heard of it.
-    pub fn mint_later(&mut self, server: &VirtualServer, day: &Day) -> Result<()> {
+    pub fn mint_later(&mut self, server: &impl BackEnd, day: &Day) -> Result<()> {
         for step in &day.steps {
             let What::Scan(scan) = &step.what else {
                 continue;
@@ -63,7 +63,7 @@ impl CodeBook {
         Ok(())
     }
 
-    fn issue_anew(&mut self, server: &VirtualServer, ticket: &str, revision: u8) -> Result<()> {
+    fn issue_anew(&mut self, server: &impl BackEnd, ticket: &str, revision: u8) -> Result<()> {
         let path = format!("/v1/tickets/{ticket}/reissue");
         let issued: Value = server.call(Method::POST, &path, &json!({ "revision": revision }))?;
         anyhow::ensure!(
@@ -73,7 +73,7 @@ impl CodeBook {
         self.mint_issue(server, ticket, revision)
     }
 
-    fn mint_issue(&mut self, server: &VirtualServer, ticket: &str, revision: u8) -> Result<()> {
+    fn mint_issue(&mut self, server: &impl BackEnd, ticket: &str, revision: u8) -> Result<()> {
         let wanted = json!({ "codes": [
             { "ticket_id": ticket, "format": "G2", "ttl_s": TTL_S },
             { "ticket_id": ticket, "format": "G3" },

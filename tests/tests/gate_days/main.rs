@@ -1,9 +1,12 @@
-//! The gate days of the cases, each through core's public door and the server's own handlers, in
-//! virtual time.
+//! The gate days of the cases, each at two venues: in virtual time through core's public door and
+//! the server's own handlers, and through running programs with a guard's keys on their screens.
 
 mod case;
 mod codes;
 mod day;
+mod furnishing;
+mod report;
+mod venue;
 mod virtual_venue;
 
 use std::fs;
@@ -11,6 +14,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use case::Cases;
+use virtual_venue::VirtualVenue;
 
 fn cases() -> Result<Cases> {
     let folder = std::env::var_os("STILE_CASES").map_or_else(
@@ -30,7 +34,8 @@ fn every_gate_day_comes_out_as_it_is_written() -> Result<()> {
         .days
         .iter()
         .filter_map(|day| {
-            let outcome = day::carry_out(&cases, day);
+            let venue = day::opening(day).and_then(|at| VirtualVenue::open(&cases.venue, at));
+            let outcome = venue.and_then(|venue| day::carry_out(&cases, day, venue));
             let error = outcome.err()?;
             Some(format!("{}: {error:#}", day.name))
         })

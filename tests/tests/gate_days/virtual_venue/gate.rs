@@ -19,6 +19,7 @@ use stile_core::time::EpochMillis;
 use tempfile::TempDir;
 
 use super::{Answer, VirtualPlatform, VirtualServer, VirtualTime};
+use crate::venue::BackEnd;
 
 /// A device that is enrolled for every gate of its venue and serves one at a time.
 pub struct VirtualDevice {

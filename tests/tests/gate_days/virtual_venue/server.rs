@@ -8,9 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use stile_core::ids::VenueId;
 use stile_core::policy::Policy;
 use stile_sync_server::config::Limits;
@@ -22,6 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
 
 use super::VirtualTime;
+use crate::venue::{BackEnd, read};
 
 /// What a request was answered.
 #[derive(Debug)]
@@ -36,10 +35,15 @@ pub struct Answer {
 
 impl Answer {
     /// The body of a good answer as what it is.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+    pub fn json<T: DeserializeOwned>(self) -> Result<T> {
+        read(&self.good()?)
+    }
+
+    /// The body of a good answer.
+    pub fn good(self) -> Result<Vec<u8>> {
         let text = String::from_utf8_lossy(&self.body);
         ensure!(self.status.is_success(), "{}: {text}", self.status);
-        serde_json::from_slice(&self.body).with_context(|| text.into_owned())
+        Ok(self.body)
     }
 }
 
@@ -88,7 +92,7 @@ impl VirtualServer {
     }
 
     /// Carries out one request.
-    pub fn send(&self, request: Request<Body>) -> Result<Answer> {
+    fn carry_out(&self, request: Request<Body>) -> Result<Answer> {
         self.runtime.block_on(async {
             let answer = self.router.clone().oneshot(request).await?;
             let (parts, body) = answer.into_parts();
@@ -111,50 +115,6 @@ impl VirtualServer {
         self.request(method, path, bearer, "application/json", body)
     }
 
-    /// A request of the booking back end, with a body of JSON.
-    pub fn call<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T> {
-        let body = serde_json::to_vec(body)?;
-        self.back_end(method.clone(), path, "application/json", body)?
-            .json()
-            .with_context(|| format!("{method} {path}"))
-    }
-
-    /// What the booking back end reads.
-    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        self.back_end(Method::GET, path, "application/json", Vec::new())?
-            .json()
-            .with_context(|| format!("GET {path}"))
-    }
-
-    /// Puts tickets as lines of JSON; all must go in.
-    pub fn import(&self, lines: &[Value]) -> Result<()> {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let answer: Value = self
-            .back_end(
-                Method::POST,
-                "/v1/tickets",
-                "application/x-ndjson",
-                text.into_bytes(),
-            )?
-            .json()?;
-        ensure!(
-            answer["accepted"] == lines.len(),
-            "not every line went in: {answer}"
-        );
-        Ok(())
-    }
-
-    fn back_end(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Answer> {
-        let mark = if path.contains('?') { '&' } else { '?' };
-        let path = format!("{path}{mark}venue={}", self.venue);
-        self.request(method, &path, &self.key, kind, body)
-    }
-
     fn request(
         &self,
         method: Method,
@@ -170,6 +130,15 @@ impl VirtualServer {
         if !body.is_empty() {
             request = request.header("content-type", kind);
         }
-        self.send(request.body(Body::from(body))?)
+        self.carry_out(request.body(Body::from(body))?)
+    }
+}
+
+impl BackEnd for VirtualServer {
+    fn send(&self, method: Method, path: &str, media_type: &str, body: Vec<u8>) -> Result<Vec<u8>> {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{mark}venue={}", self.venue);
+        let answer = self.request(method, &path, &self.key, media_type, body)?;
+        answer.good().with_context(|| path)
     }
 }
