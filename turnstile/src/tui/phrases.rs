@@ -133,8 +133,8 @@ phrases! {
     FIELD_CATEGORY = "类别", "Category";
     FIELD_WAY = "方向", "Way";
     FIELD_TIME = "时间", "Time";
-    HELP_PERSONS = "此票还可放行的人数见上；没有余额时用于下一次扫码。",
-        "By the ticket admitted last; if none is left, at the next reading.";
+    HELP_PERSONS = "用于屏幕上的票；屏幕上没有票或没有余额时，用于下一次扫码。",
+        "By the ticket on the screen; if there is none, or none is left, at the next reading.";
     HELP_LOOK_UP = "订单号末尾，或手机、证件的末四位；同号较多时再输入姓名。",
         "The end of the order number, or the last four digits of phone or document; a name narrows it.";
     HELP_SIGN_IN = "输入工号和PIN，或扫描员工二维码。",

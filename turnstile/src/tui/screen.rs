@@ -54,6 +54,8 @@ pub struct Screen {
     fresh: u8,
     /// The admission that an open form takes back.
     taking_back: Option<RecordId>,
+    /// The admission that an open form adds persons to; none if it is for the next reading.
+    adding_to: Option<RecordId>,
     /// The override under way, for when a further reason stands.
     overriding: Option<(Pin, String, Vec<Reason>)>,
 }
@@ -74,6 +76,7 @@ impl Screen {
             busy: false,
             fresh: 0,
             taking_back: None,
+            adding_to: None,
             overriding: None,
         }
     }
@@ -226,7 +229,12 @@ impl Screen {
                 Some(of) => self.ask(Act::DoesNotMatch(of)),
                 None => self.warn(phrases::SAY_NO_ADMISSION),
             },
-            Key::Char('p') => self.open(Purpose::Persons),
+            Key::Char('p') => {
+                // Once the verdict has gone, whoever comes next is meant.
+                let seen = self.fresh().and_then(|_| self.left());
+                self.adding_to = seen.filter(|(_, left)| *left > 0).map(|(of, _)| of);
+                self.open(Purpose::Persons)
+            }
             Key::Char('u') => match self.admission().and_then(|shown| shown.record_id) {
                 Some(of) => self.take_back(of),
                 None => self.warn(phrases::SAY_NO_ADMISSION),

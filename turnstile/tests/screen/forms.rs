@@ -47,6 +47,28 @@ fn without_a_party_the_number_is_for_the_next_reading_and_only_for_that() {
 }
 
 #[test]
+fn once_the_verdict_has_gone_the_number_is_for_whoever_comes_next() {
+    let mut seen_long_ago = Hands::after(party());
+    seen_long_ago.pass(20);
+    let mut taken_off = Hands::after(party());
+    taken_off.press(&[Key::Esc]);
+    for mut hands in [seen_long_ago, taken_off] {
+        hands.type_in("p");
+        hands.press(&[Key::Right]);
+        assert_eq!(hands.enter(), [Act::NextPersons(2)]);
+    }
+}
+
+#[test]
+fn a_number_that_was_begun_for_a_party_stays_for_it() {
+    let mut hands = Hands::after(party());
+    hands.type_in("p");
+    hands.pass(20);
+    hands.press(&[Key::Right]);
+    assert_eq!(hands.enter(), [more(2)]);
+}
+
+#[test]
 fn an_undo_needs_a_reason_of_a_list_or_in_own_words() {
     let mut hands = Hands::after(admitted());
     hands.type_in("u");

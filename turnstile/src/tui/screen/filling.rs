@@ -116,7 +116,7 @@ impl Screen {
         };
         Ok(match purpose {
             Purpose::Persons => match self.left() {
-                Some((of, left)) if left > 0 => {
+                Some((of, left)) if self.adding_to == Some(of) => {
                     let persons = number(0).min(u8::try_from(left).unwrap_or(u8::MAX));
                     Act::More { of, persons }
                 }
