@@ -10,8 +10,9 @@ python=$(find_python) || fail "no python3 with the module cryptography found; ru
 cd "$root"
 
 say "building the programs and tests"
-# The places where a test can make a gate hang are in programs for tests only.
-features=(--features stile-turnstile/fault-points)
+# The places where a test can make a gate hang, and clocks that it can set, are in programs for
+# tests only.
+features=(--features stile-turnstile/fault-points,stile-tests/fault-points)
 cargo build --workspace --bins --locked "${features[@]}"
 cargo test --workspace --locked --no-fail-fast "${features[@]}"
 "$python" tests/vectors/check.py
