@@ -1,5 +1,5 @@
-//! Cursors of the pulled log and of the admissions feed: opaque to who holds them, signed, and bound to venue, stream and
-//! generation.
+//! Cursors of the pulled log, the admissions feed and the audit log: opaque to who holds them,
+//! signed, and bound to venue, stream and generation.
 
 use data_encoding::BASE64URL_NOPAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -24,6 +24,8 @@ pub(crate) enum Stream {
     Log(LogStream),
     /// The admissions feed.
     Feed,
+    /// The audit log.
+    Audit,
 }
 
 /// What makes and reads the cursors of one venue and stream in one generation.
@@ -77,6 +79,7 @@ impl Cursors<'_> {
             Stream::Log(LogStream::Records) => 1,
             Stream::Log(LogStream::CheckIns) => 2,
             Stream::Feed => 3,
+            Stream::Audit => 4,
         };
         [
             LAYOUT, stream, g0, g1, g2, g3, g4, g5, g6, g7, p0, p1, p2, p3, p4, p5, p6, p7,

@@ -4,6 +4,7 @@
 mod admissions_feed;
 mod api_keys;
 mod attendance;
+mod audit;
 mod backend;
 mod claims;
 mod enrolment;
@@ -16,6 +17,7 @@ mod whitelist;
 pub use admissions_feed::*;
 pub use api_keys::*;
 pub use attendance::*;
+pub use audit::*;
 pub use backend::*;
 pub use claims::*;
 pub use enrolment::*;

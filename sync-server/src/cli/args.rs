@@ -81,6 +81,8 @@ pub enum Command {
     Backup(Backup),
     /// Puts a copy back while the server is stopped. What was there is kept aside.
     Restore(Restore),
+    /// Prints the audit log, one act a line, as JSON: who did what, and when.
+    Audit(Audit),
     /// Keeps a damaged database aside and reads its records out to a file.
     Salvage(Salvage),
     /// Prints the OpenAPI document.
@@ -99,6 +101,13 @@ pub struct Restore {
     /// The copy.
     #[arg(value_name = "FILE")]
     pub from: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Audit {
+    /// The log of this venue alone [default: those of all venues, and the server's own].
+    #[arg(long)]
+    pub venue: Option<VenueId>,
 }
 
 #[derive(Debug, ClapArgs)]

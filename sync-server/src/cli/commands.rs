@@ -13,6 +13,7 @@ use stile_sync_server::server::{Server, takes_documents};
 use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 
+use super::acts::{self, Said};
 use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand};
 use super::{CliError, import_key, open, sisters};
 
@@ -49,9 +50,10 @@ pub fn salvage(place: &Place, command: &Salvage) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Runs a command on the server's folder.
+/// Runs a command on the server's folder, within the act that it is, if it is one.
 pub fn run(
     place: &Place,
+    act: Option<Said>,
     command: impl AsyncFnOnce(&Server) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let runtime = Builder::new_current_thread().enable_all().build();
@@ -61,7 +63,14 @@ pub fn run(
     })?;
     runtime.block_on(async {
         let server = open(place, true).await?;
-        let result = command(&server).await;
+        let work = command(&server);
+        let result = match act {
+            None => work.await,
+            Some(said) => match acts::begin(&server, said).await {
+                Ok(acting) => server.act(&acting, work, acts::result).await,
+                Err(error) => Err(error),
+            },
+        };
         server.close().await;
         result
     })
@@ -255,7 +264,7 @@ pub fn print(line: &str) -> Result<(), CliError> {
         .map_err(no_stdout)
 }
 
-fn no_stdout(source: io::Error) -> CliError {
+pub fn no_stdout(source: io::Error) -> CliError {
     CliError::System {
         doing: "write to stdout",
         source,

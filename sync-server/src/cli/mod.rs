@@ -2,7 +2,9 @@
 //! become its calls, and its answers become lines: what a script wants on stdout, and what a
 //! person should know beside it on stderr.
 
+mod acts;
 mod args;
+mod audit;
 mod backup;
 mod commands;
 mod import_key;
@@ -81,17 +83,19 @@ fn hint(error: &io::Error) -> &'static str {
 /// Does what the command line says.
 pub fn run(args: Args) -> Result<(), CliError> {
     logs::start(args.log_format);
+    let (place, act) = (&args.place, acts::of(&args.command));
     match args.command {
         Command::Serve(serve) => serve::run(&args.place, &serve),
         Command::Openapi => commands::openapi(),
         Command::Backup(command) => backup::backup(&args.place, &command),
         Command::Restore(command) => backup::restore(&args.place, &command),
         Command::Salvage(command) => commands::salvage(&args.place, &command),
-        Command::Venue(command) => commands::run(&args.place, commands::venue(command)),
-        Command::Gate(command) => commands::run(&args.place, commands::gate(command)),
-        Command::Key(command) => commands::run(&args.place, commands::key(command)),
-        Command::Operator(command) => commands::run(&args.place, operators::operator(command)),
-        Command::Enrol(command) => commands::run(&args.place, commands::enrol(command)),
+        Command::Venue(command) => commands::run(place, act, commands::venue(command)),
+        Command::Gate(command) => commands::run(place, act, commands::gate(command)),
+        Command::Key(command) => commands::run(place, act, commands::key(command)),
+        Command::Operator(command) => commands::run(place, act, operators::operator(command)),
+        Command::Enrol(command) => commands::run(place, act, commands::enrol(command)),
+        Command::Audit(command) => commands::run(place, act, audit::audit(command)),
     }
 }
 

@@ -28,23 +28,33 @@ pub struct Caller {
     pub key: ApiKey,
 }
 
-/// The layer of a route for API keys of a scope.
+/// The layer of a route for API keys: whose, and at which venue.
 pub async fn require_key(
-    State((app, scope)): State<(App, Scope)>,
+    State(app): State<App>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
     let text = bearer(request.headers(), "an API key")?;
     let key = app.server().authenticate_api_key(text).await?;
-    if !key.may(scope) {
+    let venue = venue_meant(&key, request.uri().query())?;
+    app.server().note_key_use(key.id, &venue);
+    request.extensions_mut().insert(Caller { venue, key });
+    Ok(next.run(request).await)
+}
+
+/// The layer of a route for API keys of a scope, within [`require_key`].
+pub async fn require_scope(
+    State(scope): State<Scope>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let caller = request.extensions().get::<Caller>();
+    if !caller.is_some_and(|caller| caller.key.may(scope)) {
         return Err(Refusal::new(
             Code::Forbidden,
             format!("This route needs a key with the scope {scope}"),
         ));
     }
-    let venue = venue_meant(&key, request.uri().query())?;
-    app.server().note_key_use(key.id, &venue);
-    request.extensions_mut().insert(Caller { venue, key });
     Ok(next.run(request).await)
 }
 

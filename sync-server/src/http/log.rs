@@ -7,16 +7,24 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::Response;
+use data_encoding::HEXLOWER;
 use tracing::{Instrument, info, info_span};
 
 use super::refusal::RefusedWith;
+use crate::random::{SystemRandom, random_bytes};
+
+/// The trace that a request belongs to: its own, if it came with one.
+#[derive(Debug, Clone)]
+pub struct Trace(pub String);
 
 /// Logs method, route, status, time until the answer began, and the trace that it belongs to.
-pub async fn log(request: Request, next: Next) -> Response {
+pub async fn log(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let trace = trace_id(request.headers()).map(str::to_owned);
+    let trace = trace.unwrap_or_else(|| HEXLOWER.encode(&random_bytes::<16>(&SystemRandom)));
+    request.extensions_mut().insert(Trace(trace.clone()));
     let span = info_span!("request", trace);
     let response = next.run(request).instrument(span).await;
     let code = response.extensions().get::<RefusedWith>();

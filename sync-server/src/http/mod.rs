@@ -4,6 +4,7 @@
 mod answer;
 mod api_keys;
 mod attendance;
+mod audit;
 mod auth;
 mod body;
 mod codes;
@@ -34,6 +35,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use stile_core::protocol::Act;
 use stile_core::time::EpochMillis;
 use tokio::sync::Semaphore;
 use tower_http::CompressionLevel;
@@ -135,25 +137,42 @@ fn all_routes() -> Routes {
         .device(routes!(gate_feed::admissions))
         .device(routes!(gate_claims::claim))
         .device(routes!(gate_claims::verify))
-        .key(Scope::TicketsWrite, routes!(sessions::put))
+        .act(Scope::TicketsWrite, Act::SessionPut, routes!(sessions::put))
         .key(Scope::TicketsWrite, routes!(sessions::list))
-        .key(Scope::Admin, routes!(gates::put))
+        .act(Scope::Admin, Act::GatePut, routes!(gates::put))
         .key(Scope::Admin, routes!(gates::list))
-        .key(Scope::Admin, routes!(operators::put))
+        .act(Scope::Admin, Act::OperatorPut, routes!(operators::put))
         .key(Scope::Admin, routes!(operators::list))
-        .key(Scope::Admin, routes!(operators::remove))
+        .act(
+            Scope::Admin,
+            Act::OperatorRemove,
+            routes!(operators::remove),
+        )
         .key(Scope::Admin, routes!(policy::get))
-        .key(Scope::Admin, routes!(policy::put))
-        .key_upload(Scope::TicketsWrite, routes!(tickets::import))
+        .act(Scope::Admin, Act::PolicyPut, routes!(policy::put))
+        .act_upload(
+            Scope::TicketsWrite,
+            Act::TicketsImport,
+            routes!(tickets::import),
+        )
         .key(Scope::TicketsWrite, routes!(tickets::get))
-        .key(Scope::TicketsWrite, routes!(tickets::cancel))
-        .key(Scope::TicketsWrite, routes!(tickets::reissue))
+        .act(
+            Scope::TicketsWrite,
+            Act::TicketCancel,
+            routes!(tickets::cancel),
+        )
+        .act(
+            Scope::TicketsWrite,
+            Act::TicketReissue,
+            routes!(tickets::reissue),
+        )
         .key(Scope::CodesMint, routes!(codes::mint))
         .key(Scope::CodesMint, routes!(codes::refresh))
-        .key(Scope::Admin, routes!(enrolments::invite))
-        .key(Scope::Admin, routes!(api_keys::make))
+        .act(Scope::Admin, Act::DeviceInvite, routes!(enrolments::invite))
+        .act(Scope::Admin, Act::ApiKeyMake, routes!(api_keys::make))
         .key(Scope::Admin, routes!(api_keys::list))
-        .key(Scope::Admin, routes!(api_keys::revoke))
+        .act(Scope::Admin, Act::ApiKeyRevoke, routes!(api_keys::revoke))
+        .key(Scope::Admin, routes!(audit::pull))
         .key(Scope::RecordsRead, routes!(pull::records))
         .key(Scope::RecordsRead, routes!(pull::check_ins))
         .key(Scope::RecordsRead, routes!(pull::conflicts))

@@ -5,8 +5,10 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::MethodRouter;
+use stile_core::protocol::Act;
 use tower_http::decompression::RequestDecompressionLayer;
 use tower_http::timeout::{RequestBodyDeadlineLayer, RequestBodyTimeoutLayer, TimeoutLayer};
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::SecurityRequirement;
@@ -14,13 +16,17 @@ use utoipa::openapi::{ContentBuilder, OpenApi, Ref, Required, ResponseBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
 
 use super::App;
-use super::auth::{VENUE_PARAMETER, require_device, require_key};
+use super::audit::audited;
+use super::auth::{VENUE_PARAMETER, require_device, require_key, require_scope};
 use super::refusal::PROBLEM_JSON;
+use crate::acting::ActResult;
 use crate::config::Limits;
 use crate::store::Scope;
 
 /// The security scheme of routes for API keys.
 pub const API_KEY: &str = "api_key";
+/// Says in the document which act of the audit log an operation is.
+const ACT_EXTENSION: &str = "x-stile-act";
 /// The security scheme of routes for devices.
 pub const DEVICE: &str = "device";
 
@@ -44,48 +50,69 @@ enum Pace {
     Streamed,
 }
 
-/// Routes with their documents, and who may use them.
+/// Routes with their documents, who may use them, and what they do to the venue.
 #[derive(Default)]
-pub struct Routes(Vec<(Access, Pace, UtoipaMethodRouter<App>)>);
+pub struct Routes(Vec<(Guards, UtoipaMethodRouter<App>)>);
+
+/// What stands before a route.
+#[derive(Debug, Clone, Copy)]
+struct Guards {
+    access: Access,
+    pace: Pace,
+    /// What it is called in the audit log, if it changes anything of the venue.
+    act: Option<Act>,
+}
 
 impl Routes {
     /// Adds routes for everybody.
     pub fn public(self, routes: UtoipaMethodRouter<App>) -> Self {
-        self.add(Access::Public, Pace::Bounded, routes)
+        self.add(Access::Public, Pace::Bounded, None, routes)
     }
 
     /// Adds routes for enrolled devices.
     pub fn device(self, routes: UtoipaMethodRouter<App>) -> Self {
-        self.add(Access::Device, Pace::Bounded, routes)
+        self.add(Access::Device, Pace::Bounded, None, routes)
     }
 
-    /// Adds routes for API keys with a scope.
+    /// Adds routes for API keys with a scope that change nothing.
     pub fn key(self, scope: Scope, routes: UtoipaMethodRouter<App>) -> Self {
-        self.add(Access::Key(scope), Pace::Bounded, routes)
+        self.add(Access::Key(scope), Pace::Bounded, None, routes)
     }
 
-    /// Adds routes for API keys with a scope that send a body of any length.
-    pub fn key_upload(self, scope: Scope, routes: UtoipaMethodRouter<App>) -> Self {
-        self.add(Access::Key(scope), Pace::Streamed, routes)
+    /// Adds routes for API keys with a scope that act, which the audit log keeps.
+    pub fn act(self, scope: Scope, act: Act, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Key(scope), Pace::Bounded, Some(act), routes)
     }
 
-    fn add(mut self, access: Access, pace: Pace, routes: UtoipaMethodRouter<App>) -> Self {
-        let routes = described(routes, |operation| describe(operation, access));
-        self.0.push((access, pace, routes));
+    /// The same for those that send a body of any length.
+    pub fn act_upload(self, scope: Scope, act: Act, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Key(scope), Pace::Streamed, Some(act), routes)
+    }
+
+    fn add(
+        mut self,
+        access: Access,
+        pace: Pace,
+        act: Option<Act>,
+        routes: UtoipaMethodRouter<App>,
+    ) -> Self {
+        let guards = Guards { access, pace, act };
+        let routes = described(routes, |operation| describe(operation, guards));
+        self.0.push((guards, routes));
         self
     }
 
     /// The document that describes them.
     pub fn into_document(self, head: OpenApi) -> OpenApi {
-        let routes = self.0.into_iter().map(|(_, _, routes)| routes);
+        let routes = self.0.into_iter().map(|(_, routes)| routes);
         let router = OpenApiRouter::with_openapi(head);
         routes.fold(router, OpenApiRouter::routes).into_openapi()
     }
 
     /// The routes behind their guards.
     pub fn into_router(self, app: &App) -> Router<App> {
-        let routes = self.0.into_iter().map(|(access, pace, routes)| {
-            routes.map(|router| guarded(paced(router, pace, app.limits()), access, app))
+        let routes = self.0.into_iter().map(|(guards, routes)| {
+            routes.map(|router| guarded(paced(router, guards.pace, app.limits()), guards, app))
         });
         routes
             .fold(OpenApiRouter::default(), OpenApiRouter::routes)
@@ -93,13 +120,30 @@ impl Routes {
     }
 }
 
-fn guarded(router: MethodRouter<App>, access: Access, app: &App) -> MethodRouter<App> {
-    match access {
+fn guarded(router: MethodRouter<App>, guards: Guards, app: &App) -> MethodRouter<App> {
+    match guards.access {
         Access::Public => router,
         Access::Device => router.route_layer(from_fn_with_state(app.clone(), require_device)),
         Access::Key(scope) => {
-            router.route_layer(from_fn_with_state((app.clone(), scope), require_key))
+            let router = router.route_layer(from_fn_with_state(scope, require_scope));
+            // Outside of the scope's check: what a key may not do and tried is in the log as well.
+            let router = match guards.act {
+                None => router,
+                Some(act) => {
+                    let state = (app.clone(), act, stored(guards.pace));
+                    router.route_layer(from_fn_with_state(state, audited))
+                }
+            };
+            router.route_layer(from_fn_with_state(app.clone(), require_key))
         }
+    }
+}
+
+/// What an act's first transaction says of it: all of it, or that it has begun.
+fn stored(pace: Pace) -> ActResult {
+    match pace {
+        Pace::Bounded => ActResult::Done,
+        Pace::Streamed => ActResult::Begun,
     }
 }
 
@@ -119,8 +163,13 @@ fn paced(router: MethodRouter<App>, pace: Pace, limits: &Limits) -> MethodRouter
     }
 }
 
-/// Writes down who may use an operation, and how it answers errors.
-fn describe(operation: &mut Operation, access: Access) {
+/// Writes down who may use an operation, which act it is, and how it answers errors.
+fn describe(operation: &mut Operation, guards: Guards) {
+    let access = guards.access;
+    if let Some(act) = guards.act {
+        let extension = ExtensionsBuilder::new().add(ACT_EXTENSION, act.name());
+        operation.extensions = Some(extension.build());
+    }
     let nothing: [&str; 0] = [];
     operation.security = Some(match access {
         // Empty, and not absent: nobody forgot it.

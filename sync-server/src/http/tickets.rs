@@ -18,6 +18,7 @@ use super::body::{self, BodyFault, Compressed, JsonBody, require_utf8};
 use super::params::PathParam;
 use super::refusal::Refusal;
 use crate::ServerError;
+use crate::acting;
 use crate::import::{
     FileFault, FileRules, ImportError, ImportFormat, ImportReport, SinkError, read_tickets,
 };
@@ -86,6 +87,7 @@ pub async fn import(
     let stream = Box::pin(body.into_data_stream().map_err(io::Error::other));
     let file = SyncIoBridge::new(StreamReader::new(stream));
     let server = app.server().clone();
+    let acting = acting::current();
     let read = tokio::task::spawn_blocking(move || {
         // Held until the file is read, also when its sender has gone away by then.
         let _turn = turn;
@@ -93,10 +95,14 @@ pub async fn import(
             time_zone: &zone,
             takes_documents: takes_documents(&venue.policy),
         };
-        read_into(&server, &venue.venue_id, file, format, rules)
+        let read = || read_into(&server, &venue.venue_id, file, format, rules);
+        acting::within(acting, read)
     });
     match read.await {
-        Ok(Ok(report)) => Ok(Json(report)),
+        Ok(Ok(report)) => {
+            acting::counts(report.accepted);
+            Ok(Json(report))
+        }
         Ok(Err(error)) => Err(refused(error, limit)),
         Err(error) => Err(Refusal::internal(&error)),
     }

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use super::venues::check_text;
 use super::{Server, ShownOnce};
+use crate::acting;
 use crate::error::ServerError;
 use crate::random::random_bytes;
 use crate::store::{ApiKey, ApiKeyId, NewApiKey, Scope};
@@ -128,6 +129,10 @@ impl Server {
             created_at: self.now(),
             expires_at: new.expires_at,
         };
+        acting::names(new.id);
+        for venue in &new.venues {
+            acting::concerns(self.keys(venue).await?.number);
+        }
         self.store.add_api_key(new.clone()).await?;
         Ok((new, ShownOnce(text)))
     }
@@ -194,6 +199,11 @@ impl Server {
 
     /// Revokes an API key everywhere, from now on; again is as once.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), ServerError> {
+        let keys = self.store.api_keys().await?;
+        let key = keys.into_iter().find(|key| key.id == id);
+        for venue in &key.ok_or(NO_SUCH_KEY)?.venues {
+            acting::concerns(self.keys(&venue.venue_id).await?.number);
+        }
         let found = self.store.revoke_api_key(id, None, self.now()).await?;
         found.then_some(()).ok_or(NO_SUCH_KEY)
     }

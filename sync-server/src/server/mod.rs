@@ -3,6 +3,7 @@
 
 mod api_keys;
 mod attendance;
+mod audit;
 mod claims;
 mod devices;
 mod documents;

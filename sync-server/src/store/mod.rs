@@ -8,6 +8,8 @@
 //! - **Isolated.** Methods that run at the same time have the effect of some order, one after the
 //!   other. Reading methods see one moment.
 //! - **Idempotent by natural id.** Saying the same again changes nothing and says so.
+//! - **Audited.** What is written within an administrative act ([`crate::acting::current`]) takes
+//!   the act's row with it, in the same transaction, unless the act has its row already.
 //! - **Per venue.** No method reads or writes another venue's rows than those it is asked for.
 //!
 //! Times come from the caller; an engine reads no clock. The suite in `tests/store_conformance`
@@ -26,6 +28,8 @@ use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
 use stile_core::ticket::{CancelCause, Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
+
+use crate::acting::Acting;
 
 pub use types::*;
 
@@ -138,6 +142,16 @@ pub trait Store: Send + Sync {
 
     /// Keeps when an API key was last used at a venue.
     async fn note_key_use(&self, id: ApiKeyId, venue: VenueNumber, at: EpochMillis) -> Result<()>;
+
+    // The audit log
+
+    /// Keeps what became of an act: in its rows if it has some, else in new ones.
+    async fn finish_act(&self, acting: &Acting) -> Result<()>;
+
+    /// At most `limit` acts of the log of a venue, or of [`crate::acting::WHOLE_SERVER`], behind a
+    /// position (0 at first), in ascending order. Positions are given as those of
+    /// [`Store::pull`], in a count of their own.
+    async fn audit(&self, log: VenueNumber, after: Position, limit: u32) -> Result<AuditPage>;
 
     // Gates and sessions
 

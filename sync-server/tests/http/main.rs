@@ -7,6 +7,7 @@
 
 mod access;
 mod api_keys;
+mod audit;
 mod bodies;
 mod commands;
 mod day;

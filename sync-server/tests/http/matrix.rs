@@ -100,6 +100,7 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
     ),
     ("GET", "/v1/api-keys", Keys(Admin), ""),
     ("POST", "/v1/api-keys/{api_key_id}/revoke", Keys(Admin), ""),
+    ("GET", "/v1/audit", Keys(Admin), ""),
     ("GET", "/v1/records", Keys(RecordsRead), ""),
     ("GET", "/v1/check-ins", Keys(RecordsRead), ""),
     ("GET", "/v1/conflicts", Keys(RecordsRead), ""),

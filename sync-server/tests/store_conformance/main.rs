@@ -4,6 +4,7 @@
 // Helpers of tests may fail loudly as tests may.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod audit;
 #[path = "../bed/mod.rs"]
 mod bed;
 mod claims;
@@ -54,6 +55,10 @@ macro_rules! every_test_for {
                 keys_are_good_for_their_venues_until_they_end,
                 a_token_enrols_one_key_however_often_it_asks,
                 after_closing_nothing_is_taken;
+            audit:
+                an_act_is_in_the_log_as_soon_as_it_is_stored,
+                what_was_not_stored_is_not_in_the_log_until_the_act_ends,
+                an_audit_log_is_read_piece_by_piece;
             tickets:
                 a_ticket_without_a_session_is_refused_and_the_others_go_in,
                 an_upsert_that_changes_nothing_keeps_the_version,

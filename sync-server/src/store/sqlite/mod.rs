@@ -4,6 +4,7 @@
 mod api_keys;
 mod aside;
 mod attendance;
+mod audit;
 mod backup;
 mod claims;
 mod columns;
@@ -48,6 +49,7 @@ use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
 
 use super::*;
+use crate::acting::Acting;
 use readers::{Readers, blocking};
 use snapshot::Snapshot;
 use writer::Writer;
@@ -230,6 +232,19 @@ impl Store for SqliteStore {
     async fn note_key_use(&self, id: ApiKeyId, venue: VenueNumber, at: EpochMillis) -> Result<()> {
         self.writer
             .write(move |db| api_keys::note_use(db, id, venue, at))
+            .await
+    }
+
+    async fn finish_act(&self, acting: &Acting) -> Result<()> {
+        let act = acting.clone();
+        let kept = self.writer.write(move |db| audit::finish(db, &act)).await?;
+        acting.kept(Some(kept));
+        Ok(())
+    }
+
+    async fn audit(&self, log: VenueNumber, after: Position, limit: u32) -> Result<AuditPage> {
+        self.readers
+            .read(move |db| audit::page(db, log, after, limit))
             .await
     }
 

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::feed;
+use super::{audit, feed};
+use crate::acting::{self, Acting};
 use crate::store::{Result, StoreError};
 
 /// Jobs that wait at most; whoever comes then waits to be let in. Bounds memory: the largest job
@@ -97,8 +98,28 @@ impl Writer {
     }
 
     /// Runs a job in a transaction; when this answers `Ok`, its effect is durable, otherwise it
-    /// had none. Once handed over, the job is run whether or not anybody still waits for it.
+    /// had none. Once handed over, the job is run whether or not anybody still waits for it. The
+    /// administrative act within which this is, if any, gets its row in the same transaction.
     pub(super) async fn write<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Some(acting) = acting::current().filter(Acting::take) else {
+            return self.hand_over(job).await;
+        };
+        let act = acting.clone();
+        let written = self.hand_over(move |connection| {
+            let value = job(connection)?;
+            let (row, venues) = act.to_keep();
+            let places = audit::add(connection, &row, &venues)?;
+            Ok((value, (row, places)))
+        });
+        let (value, kept) = written.await.inspect_err(|_| acting.kept(None))?;
+        acting.kept(Some(kept));
+        Ok(value)
+    }
+
+    async fn hand_over<T: Send + 'static>(
         &self,
         job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {

@@ -2,6 +2,7 @@
 //! engine's.
 
 mod api_keys;
+mod audit;
 mod devices;
 mod operators;
 mod records;
@@ -9,6 +10,7 @@ mod tickets;
 mod venues;
 
 pub use api_keys::*;
+pub use audit::*;
 pub use devices::*;
 pub use operators::*;
 pub use records::*;

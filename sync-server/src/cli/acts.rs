@@ -1,0 +1,102 @@
+//! Which act each command is, for the audit log: a command that is not named here does not compile.
+
+use stile_core::ids::VenueId;
+use stile_core::protocol::Act;
+use stile_sync_server::acting::{ActResult, ActRow, ActedBy, Acting};
+use stile_sync_server::server::Server;
+
+use super::CliError;
+use super::args::{Command, GateCommand, KeyCommand, OperatorCommand, SisterCommand, VenueCommand};
+use super::commands::venue_meant;
+use stile_core::protocol::Code;
+
+/// What a command does.
+pub struct Said {
+    act: Act,
+    at: At,
+    thing: Option<String>,
+}
+
+/// What it does it to.
+enum At {
+    /// A venue: the one that is named, or the only one.
+    Venue(Option<VenueId>),
+    /// The server, or what the act itself says.
+    Server,
+}
+
+/// The act that a command is; none if it changes nothing, or nothing that a log could be kept in.
+pub fn of(command: &Command) -> Option<Said> {
+    let at = |act, venue: &Option<VenueId>| (act, At::Venue(venue.clone()));
+    let (what, thing) = match command {
+        Command::Venue(VenueCommand::Add(add)) => ((Act::VenueAdd, At::Server), text(&add.id)),
+        Command::Gate(GateCommand::Add(add)) => (at(Act::GatePut, &add.venue), text(&add.id)),
+        Command::Key(key) => match key {
+            KeyCommand::Add(_) => ((Act::ApiKeyMake, At::Server), None),
+            KeyCommand::Revoke { id } => ((Act::ApiKeyRevoke, At::Server), text(id)),
+            KeyCommand::Import(import) => (at(Act::SecretImport, &import.venue), None),
+            KeyCommand::Sister(SisterCommand::Add(add)) => {
+                let sister = add.of.as_ref().or(add.sister.as_ref());
+                (at(Act::SisterAdd, &add.venue), sister.and_then(text))
+            }
+            KeyCommand::Sister(SisterCommand::Remove { sister, venue, .. }) => {
+                (at(Act::SisterRemove, venue), text(sister))
+            }
+            KeyCommand::List | KeyCommand::Sister(SisterCommand::List { .. }) => return None,
+        },
+        Command::Operator(OperatorCommand::Set(set)) => {
+            (at(Act::OperatorPut, &set.venue), text(&set.id))
+        }
+        Command::Operator(OperatorCommand::Remove { id, venue }) => {
+            (at(Act::OperatorRemove, venue), text(id))
+        }
+        Command::Enrol(enrol) => (at(Act::DeviceInvite, &enrol.venue), None),
+        Command::Venue(VenueCommand::Show { .. })
+        | Command::Operator(OperatorCommand::List { .. })
+        | Command::Audit(_)
+        | Command::Openapi
+        | Command::Serve(_)
+        // A copy changes nothing. Of a database that is put back, the new generation tells; one that
+        // is damaged can keep nothing.
+        | Command::Backup(_)
+        | Command::Restore(_)
+        | Command::Salvage(_) => return None,
+    };
+    let (act, at) = what;
+    Some(Said { act, at, thing })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "all things are given alike")]
+fn text(thing: impl ToString) -> Option<String> {
+    Some(thing.to_string())
+}
+
+/// The act, about to be carried out by whoever runs this program.
+pub async fn begin(server: &Server, said: Said) -> Result<Acting, CliError> {
+    let row = ActRow {
+        at: server.now(),
+        act: said.act,
+        by: ActedBy::CommandLine(rustix::process::getuid().as_raw()),
+        thing: said.thing,
+        result: ActResult::Done,
+        count: None,
+        trace: None,
+    };
+    let venue = match said.at {
+        At::Venue(named) => Some(venue_meant(server, named).await?),
+        At::Server => None,
+    };
+    Ok(server.begin_act_with(row, venue.as_ref()).await?)
+}
+
+/// What became of a command.
+pub fn result(outcome: &Result<(), CliError>) -> ActResult {
+    match outcome {
+        Ok(()) => ActResult::Done,
+        Err(CliError::Server(error)) => ActResult::Refused(error.code()),
+        Err(CliError::SecretEncoding(_) | CliError::Time(_)) => {
+            ActResult::Refused(Code::Unprocessable)
+        }
+        Err(_) => ActResult::Refused(Code::Internal),
+    }
+}
