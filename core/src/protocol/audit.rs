@@ -48,6 +48,8 @@ acts! {
     TicketCancel = "ticket.cancel";
     /// A ticket was issued anew.
     TicketReissue = "ticket.reissue";
+    /// A visitor was erased.
+    VisitorErase = "visitor.erase";
     /// An API key was made.
     ApiKeyMake = "api_key.make";
     /// An API key was revoked.

@@ -12,6 +12,7 @@ mod enrolment_text;
 mod operators;
 mod problem;
 mod records;
+mod visitors;
 mod whitelist;
 
 pub use admissions_feed::*;
@@ -25,6 +26,7 @@ pub use enrolment_text::{EnrolmentText, EnrolmentTextError};
 pub use operators::*;
 pub use problem::{Code, Problem};
 pub use records::*;
+pub use visitors::*;
 pub use whitelist::*;
 
 /// Every answer's header with the server's time, epoch ms in decimal.

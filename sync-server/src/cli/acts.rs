@@ -6,7 +6,9 @@ use stile_sync_server::acting::{ActResult, ActRow, ActedBy, Acting};
 use stile_sync_server::server::Server;
 
 use super::CliError;
-use super::args::{Command, GateCommand, KeyCommand, OperatorCommand, SisterCommand, VenueCommand};
+use super::args::{
+    Command, GateCommand, KeyCommand, OperatorCommand, SisterCommand, VenueCommand, VisitorCommand,
+};
 use super::commands::venue_meant;
 use stile_core::protocol::Code;
 
@@ -49,6 +51,9 @@ pub fn of(command: &Command) -> Option<Said> {
         }
         Command::Operator(OperatorCommand::Remove { id, venue }) => {
             (at(Act::OperatorRemove, venue), text(id))
+        }
+        Command::Visitor(VisitorCommand::Erase { venue, .. }) => {
+            (at(Act::VisitorErase, venue), None)
         }
         Command::Enrol(enrol) => (at(Act::DeviceInvite, &enrol.venue), None),
         Command::Venue(VenueCommand::Show { .. })

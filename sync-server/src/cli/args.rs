@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
-use stile_core::ids::{Checkpoint, GateId, Kid, OperatorId, VenueId, VenueNumber, Zone};
+use stile_core::ids::{
+    Checkpoint, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId, VenueNumber, Zone,
+};
 use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_sync_server::store::{ApiKeyId, Scope};
@@ -81,12 +83,35 @@ pub enum Command {
     Backup(Backup),
     /// Puts a copy back while the server is stopped. What was there is kept aside.
     Restore(Restore),
+    /// Visitors, as far as anything is known of them.
+    #[command(subcommand)]
+    Visitor(VisitorCommand),
     /// Prints the audit log, one act a line, as JSON: who did what, and when.
     Audit(Audit),
     /// Keeps a damaged database aside and reads its records out to a file.
     Salvage(Salvage),
     /// Prints the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum VisitorCommand {
+    /// Erases a visitor: what tickets say of their holder goes, the tickets and counts stay.
+    Erase {
+        /// The visitor's tickets.
+        #[arg(
+            long = "ticket",
+            value_delimiter = ',',
+            required_unless_present = "order"
+        )]
+        tickets: Vec<TicketId>,
+        /// The visitor's order, with all its tickets.
+        #[arg(long)]
+        order: Option<OrderNumber>,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

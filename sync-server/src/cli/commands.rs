@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use serde::Serialize;
 use stile_core::ids::VenueId;
 use stile_core::policy::Policy;
-use stile_core::protocol::{NewEnrolment, NewGate};
+use stile_core::protocol::{EraseVisitor, NewEnrolment, NewGate};
 use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_sync_server::http;
 use stile_sync_server::server::{Server, takes_documents};
@@ -14,7 +14,9 @@ use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 
 use super::acts::{self, Said};
-use super::args::{Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand};
+use super::args::{
+    Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand, VisitorCommand,
+};
 use super::{CliError, import_key, open, sisters};
 
 const DAY_S: i64 = 24 * 3600;
@@ -172,6 +174,23 @@ pub fn enrol(command: Enrol) -> impl AsyncFnOnce(&Server) -> Result<(), CliError
             .await?;
         eprintln!("The text of the enrolment QR, good once and for ten minutes:");
         print(&enrolment.text)
+    }
+}
+
+/// `visitor …`
+pub fn visitor(command: VisitorCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+    async move |server: &Server| {
+        let VisitorCommand::Erase {
+            tickets,
+            order,
+            venue,
+        } = command;
+        let venue = venue_meant(server, venue).await?;
+        let whose = EraseVisitor {
+            ticket_ids: tickets,
+            order_number: order,
+        };
+        print_json(&server.erase_visitor(&venue, whose).await?)
     }
 }
 

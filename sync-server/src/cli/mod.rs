@@ -95,6 +95,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Key(command) => commands::run(place, act, commands::key(command)),
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(command)),
+        Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
         Command::Audit(command) => commands::run(place, act, audit::audit(command)),
     }
 }

@@ -26,6 +26,7 @@ mod routes;
 mod serve;
 mod sessions;
 mod tickets;
+mod visitors;
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -150,6 +151,11 @@ fn all_routes() -> Routes {
         )
         .key(Scope::Admin, routes!(policy::get))
         .act(Scope::Admin, Act::PolicyPut, routes!(policy::put))
+        .act(
+            Scope::TicketsWrite,
+            Act::VisitorErase,
+            routes!(visitors::erase),
+        )
         .act_upload(
             Scope::TicketsWrite,
             Act::TicketsImport,

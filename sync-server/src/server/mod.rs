@@ -20,6 +20,7 @@ mod shared_codes;
 mod sisters;
 mod tickets;
 mod venues;
+mod visitors;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ mod types;
 
 use async_trait::async_trait;
 use stile_core::ids::{
-    DeviceId, OperatorId, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
+    DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
@@ -278,6 +278,22 @@ pub trait Store: Send + Sync {
         number: TicketNumber,
         revision: u8,
     ) -> Result<Option<Reissued>>;
+
+    /// The numbers of an order's tickets, in no order.
+    async fn tickets_of_order(
+        &self,
+        venue: VenueNumber,
+        order: &OrderNumber,
+    ) -> Result<Vec<TicketNumber>>;
+
+    /// Erases the holders of tickets: what [`TicketFields::erase_holder`] names goes from their
+    /// rows and tombstones, their phones go, and [`Store::upsert_tickets`] drops from then on what
+    /// its lines say of them. Lists as in [`Store::upsert_tickets`]. Answers in the order given.
+    async fn erase_holders(
+        &self,
+        venue: VenueNumber,
+        numbers: &[TicketNumber],
+    ) -> Result<Vec<Erased>>;
 
     // Lists
 

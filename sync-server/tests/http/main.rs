@@ -24,4 +24,5 @@ mod shared_codes;
 mod sisters;
 mod site;
 mod stop;
+mod visitors;
 mod wire;

@@ -66,6 +66,12 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         Keys(TicketsWrite),
         "ticket_id,order_number,session_id\nT1,O-9,elsewhere\n",
     ),
+    (
+        "POST",
+        "/v1/visitors/erase",
+        Keys(TicketsWrite),
+        r#"{"ticket_ids":["T1"],"order_number":"marker"}"#,
+    ),
     ("GET", "/v1/tickets/{ticket_id}", Keys(TicketsWrite), ""),
     (
         "POST",

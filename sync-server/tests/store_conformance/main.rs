@@ -10,6 +10,7 @@ mod bed;
 mod claims;
 mod conflicts;
 mod documents;
+mod erasure;
 mod feed;
 mod filing;
 mod lists;
@@ -77,6 +78,9 @@ macro_rules! every_test_for {
                 a_document_under_another_days_key_is_refused_and_leaves_no_trace,
                 a_hash_goes_along_with_its_ticket_and_keeps_its_day,
                 keys_go_when_their_day_is_long_over;
+            erasure:
+                an_erased_holder_is_gone_from_every_list_and_stays_gone,
+                an_order_is_known_by_its_tickets;
             lists:
                 what_changes_gives_lists_their_next_version_and_nothing_else_does,
                 a_snapshot_sees_one_moment,

@@ -10,6 +10,7 @@ mod claims;
 mod columns;
 mod devices;
 mod document_keys;
+mod erasure;
 mod errors;
 mod feed;
 mod filing;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stile_core::ids::{
-    DeviceId, OperatorId, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
+    DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
@@ -355,6 +356,28 @@ impl Store for SqliteStore {
     ) -> Result<Option<Reissued>> {
         self.writer
             .write(move |db| tickets::reissue(db, venue, number, revision))
+            .await
+    }
+
+    async fn tickets_of_order(
+        &self,
+        venue: VenueNumber,
+        order: &OrderNumber,
+    ) -> Result<Vec<TicketNumber>> {
+        let order = order.clone();
+        self.readers
+            .read(move |db| erasure::of_order(db, venue, &order))
+            .await
+    }
+
+    async fn erase_holders(
+        &self,
+        venue: VenueNumber,
+        numbers: &[TicketNumber],
+    ) -> Result<Vec<Erased>> {
+        let numbers = numbers.to_vec();
+        self.writer
+            .write(move |db| erasure::erase(db, venue, &numbers))
             .await
     }
 

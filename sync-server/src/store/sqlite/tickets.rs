@@ -11,7 +11,7 @@ use stile_core::time::EpochMillis;
 use super::feed::Feed;
 use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
-use super::{holders, moves, quarantine, sessions, standings};
+use super::{erasure, holders, moves, quarantine, sessions, standings};
 use crate::store::{
     Change, ListRow, Reissued, Result, StoreError, TicketFields, TicketInSession, TicketUpsert,
     Upserted,
@@ -23,6 +23,8 @@ pub(super) fn upsert(
     lines: &[TicketUpsert],
     now: EpochMillis,
 ) -> Result<Vec<Upserted>> {
+    let stripped = erasure::without_erased(connection, venue, lines)?;
+    let lines = stripped.as_deref().unwrap_or(lines);
     let mut upsert = Upsert {
         connection,
         venue,

@@ -48,6 +48,31 @@ pub struct TicketFields {
     pub source_version: Option<i64>,
 }
 
+impl TicketFields {
+    /// Takes out all that says who the holder is, and how to recognise them; says whether there
+    /// was anything.
+    pub fn erase_holder(&mut self) -> bool {
+        let before = self.clone();
+        self.holder_mask.clear();
+        self.attention.clear();
+        (self.last_four, self.last_four_of) = (None, None);
+        self.opaque_hashes.clear();
+        self.document = None;
+        *self != before
+    }
+}
+
+/// What became of a ticket whose holder is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erased {
+    /// It said something of its holder, and does no more.
+    Now,
+    /// It said nothing.
+    Before,
+    /// There is no such ticket.
+    Unknown,
+}
+
 /// A document, as far as it is kept: a hash under one day's key. It goes along when the ticket
 /// moves, and stands in the list of its own day alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
