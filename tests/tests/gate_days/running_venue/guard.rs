@@ -1,13 +1,12 @@
 //! A guard at the screen of a gate: reads verdicts off it by colour and words, and does by keys
 //! what a guard does. Knows what the manual tells of the screen, and nothing of what is behind it.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use stile_core::reason::Reason;
 use vt100::Color;
 
 use super::terminal::{Look, Terminal};
+use crate::venue::NobodyCan;
 
 /// The colours of verdicts, of the sixteen that every terminal has.
 const RED: Color = Color::Idx(1);
@@ -58,8 +57,6 @@ const NOT_DONE: [&str; 10] = [
     "Wrong PIN",
     "Too many wrong PINs",
 ];
-/// Between two keys of a person, and more than between two of a scanner.
-const BETWEEN_KEYS: Duration = Duration::from_millis(10);
 
 /// See the module.
 pub struct Guard {
@@ -216,7 +213,10 @@ impl Guard {
             let before = now;
             let turned = |look: &Look| chosen(look).filter(|now| *now != before);
             now = self.terminal.wait_for("another choice", turned)?;
-            ensure!(now != first, "\"{word}\" is not to be chosen");
+            ensure!(
+                now != first,
+                NobodyCan(format!("the screen offers no \"{word}\""))
+            );
         }
         Ok(())
     }
@@ -268,8 +268,12 @@ impl Guard {
     /// Moves down a list, key by key.
     fn go_down(&mut self, lines: usize) -> Result<()> {
         for _ in 0..lines {
+            let mark = |look: &Look| look.marked.clone();
+            let before = self.terminal.wait_for("a line with the keys", mark)?;
             self.terminal.press(DOWN)?;
-            std::thread::sleep(BETWEEN_KEYS);
+            let next = |look: &Look| mark(look).filter(|now| *now != before);
+            self.terminal
+                .wait_for("the next line with the keys", next)?;
         }
         Ok(())
     }

@@ -12,6 +12,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 /// Lines and columns.
 const SIZE: (u16, u16) = (24, 80);
+/// The column in which a line of a list is inverse when it has the keys.
+const MARK: u16 = 2;
 /// How long something may take to be painted on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often the screen is looked at while something is waited for.
@@ -81,10 +83,15 @@ impl Terminal {
     /// What is on it. The program may be in the middle of painting it.
     pub fn look(&self) -> Look {
         let painted = lock(&self.painted);
-        let cell = painted.screen().cell(SIZE.0 / 2, 1);
+        let screen = painted.screen();
+        let cell = screen.cell(SIZE.0 / 2, 1);
+        let is_marked = |row: &u16| screen.cell(*row, MARK).is_some_and(vt100::Cell::inverse);
+        let marked = (0..SIZE.0).find(is_marked);
+        let lines = screen.rows(0, SIZE.1);
         Look {
-            text: painted.screen().contents(),
+            text: screen.contents(),
             colour: cell.map(vt100::Cell::bgcolor).unwrap_or_default(),
+            marked: marked.zip(marked.and_then(|row| lines.into_iter().nth(row.into()))),
         }
     }
 }
@@ -95,6 +102,8 @@ pub struct Look {
     pub text: String,
     /// The background colour in the middle of the left edge.
     pub colour: vt100::Color,
+    /// The line of a list that has the keys, and where it stands.
+    pub marked: Option<(u16, String)>,
 }
 
 fn lock(painted: &Mutex<vt100::Parser>) -> MutexGuard<'_, vt100::Parser> {
