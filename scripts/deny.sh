@@ -13,8 +13,9 @@ tools=$root/target/tools
 PATH=$PATH:$tools/bin
 found=$(cargo-deny --version 2>/dev/null | awk '{ print $2 }' || true)
 if ! at_least "$found" "$version"; then
-    say "building cargo-deny $version, which takes about 6 minutes on two cores"
-    cargo install cargo-deny --locked --version "$version" --root "$tools"
+    say "building cargo-deny $version, which takes some minutes"
+    # Not optimised: it is built far longer than it runs.
+    cargo install cargo-deny --locked --version "$version" --root "$tools" --debug
     PATH=$tools/bin:$PATH
 fi
 exec cargo-deny --locked "$@"
