@@ -44,8 +44,16 @@ acts! {
     SessionPut = "session.put";
     /// A ticket file was imported.
     TicketsImport = "tickets.import";
+    /// A day's whole set of tickets was put.
+    TicketsPutDay = "tickets.put_day";
+    /// Tickets were changed, many at once.
+    TicketsChange = "tickets.change";
     /// A ticket was cancelled.
     TicketCancel = "ticket.cancel";
+    /// A ticket's cancelling was taken back.
+    TicketRestore = "ticket.restore";
+    /// A ticket was moved to another session.
+    TicketMove = "ticket.move";
     /// A ticket was issued anew.
     TicketReissue = "ticket.reissue";
     /// A visitor was erased.

@@ -101,23 +101,8 @@ pub struct TicketView {
     pub cancel_cause: Option<CancelCause>,
     /// Counts up when it is issued anew.
     pub revision: u8,
-}
-
-/// `POST /v1/tickets/{ticket_id}/cancel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Cancel {
-    /// Why.
-    pub cause: CancelCause,
-}
-
-/// `POST /v1/tickets/{ticket_id}/reissue`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Reissue {
-    /// The revision that the ticket is to have: one more than it has now. Asking for the one that
-    /// it has already changes nothing, so that a lost answer can be asked for again.
-    #[schema(minimum = 1, maximum = 255)]
-    pub revision: u8,
+    /// Whether it is no longer in its day's whole set; gates answer as if it were cancelled.
+    pub deleted: bool,
 }
 
 /// `POST /v1/codes`: at most 1,000 at once.
@@ -264,6 +249,21 @@ pub struct FileRefused {
     /// again is safe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<u64>,
+}
+
+/// The problem document of a day's whole set that would do away with more tickets than may vanish
+/// without a person's word (`too_many_vanish`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TooManyVanish {
+    /// What is wrong with it.
+    #[serde(flatten)]
+    pub problem: Problem,
+    /// Tickets that the day has, without those that are cancelled or blocked.
+    pub day_had: u64,
+    /// Those of them that are not in the set.
+    pub would_vanish: u64,
+    /// As many as may vanish.
+    pub may_vanish: u64,
 }
 
 /// The problem document of a cursor that was given before the server's data was put back from a

@@ -60,6 +60,10 @@ codes! {
     Conflict = "conflict", 409, "It contradicts what is there";
     /// The server's data was put back from a backup; the cursor must start anew.
     CursorRestarted = "cursor_restarted", 409, "The log was restarted";
+    /// More tickets would vanish by a day's whole set than may without a person's word.
+    TooManyVanish = "too_many_vanish", 409, "Too many tickets would vanish";
+    /// A day's whole set is not the one that was stated.
+    IncompleteSet = "incomplete_set", 422, "The set is not what was stated";
     /// Larger than the route takes.
     TooLarge = "too_large", 413, "The body is too large";
     /// A charset or content type that the route does not take.

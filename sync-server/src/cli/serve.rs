@@ -86,6 +86,13 @@ async fn keep_house(server: Arc<Server>) {
             Ok(phones) => info!(phones, "phones of days long over were removed"),
             Err(error) => warn!(%error, "phones could not be removed; tried again tomorrow"),
         }
+        match server.forget_sets().await {
+            Ok(0) => {}
+            Ok(tickets) => info!(tickets, "sets of tickets that were given up were removed"),
+            Err(error) => {
+                warn!(%error, "what is left of sets of tickets is removed tomorrow");
+            }
+        }
         match server.forget_document_keys().await {
             Ok(0) => {}
             Ok(keys) => info!(keys, "keys for documents of days long over were removed"),

@@ -46,6 +46,14 @@ impl<T: DeserializeOwned> FromRequest<App> for StrictBody<T> {
     }
 }
 
+/// The same of one of several values that stand in one body.
+pub fn strict<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T, Refusal> {
+    let bytes = serde_json::to_vec(value).map_err(|error| Refusal::internal(&error))?;
+    let value = parse_json(&bytes)?;
+    refuse_unknown::<T>(&bytes)?;
+    Ok(value)
+}
+
 /// Refuses a body that [`parse_json`] has read and that has members of no meaning, naming the
 /// first, unless its name may be a value in the wrong place.
 fn refuse_unknown<T: DeserializeOwned>(bytes: &[u8]) -> Result<(), Refusal> {

@@ -15,6 +15,7 @@ mod gate_claims;
 mod gate_feed;
 mod gates;
 mod health;
+mod imports;
 mod log;
 mod openapi;
 mod operators;
@@ -25,6 +26,7 @@ mod refusal;
 mod routes;
 mod serve;
 mod sessions;
+mod ticket_files;
 mod tickets;
 mod visitors;
 
@@ -139,6 +141,11 @@ fn all_routes() -> Routes {
         .device(routes!(gate_claims::claim))
         .device(routes!(gate_claims::verify))
         .act(Scope::TicketsWrite, Act::SessionPut, routes!(sessions::put))
+        .act(
+            Scope::TicketsWrite,
+            Act::SessionPut,
+            routes!(sessions::put_many),
+        )
         .key(Scope::TicketsWrite, routes!(sessions::list))
         .act(Scope::Admin, Act::GatePut, routes!(gates::put))
         .key(Scope::Admin, routes!(gates::list))
@@ -159,7 +166,12 @@ fn all_routes() -> Routes {
         .act_upload(
             Scope::TicketsWrite,
             Act::TicketsImport,
-            routes!(tickets::import),
+            routes!(imports::import),
+        )
+        .act_upload(
+            Scope::TicketsWrite,
+            Act::TicketsPutDay,
+            routes!(imports::put_day),
         )
         .key(Scope::TicketsWrite, routes!(tickets::get))
         .act(
@@ -169,8 +181,23 @@ fn all_routes() -> Routes {
         )
         .act(
             Scope::TicketsWrite,
+            Act::TicketRestore,
+            routes!(tickets::restore),
+        )
+        .act(
+            Scope::TicketsWrite,
+            Act::TicketMove,
+            routes!(tickets::move_to),
+        )
+        .act(
+            Scope::TicketsWrite,
             Act::TicketReissue,
             routes!(tickets::reissue),
+        )
+        .act(
+            Scope::TicketsWrite,
+            Act::TicketsChange,
+            routes!(tickets::change),
         )
         .key(Scope::CodesMint, routes!(codes::mint))
         .key(Scope::CodesMint, routes!(codes::refresh))

@@ -59,6 +59,14 @@ impl Refusal {
     }
 }
 
+/// One of the results of a request for several things: what was done, or why not.
+pub fn either<T>(result: Result<T, impl Into<Refusal>>) -> (Option<T>, Option<Problem>) {
+    match result {
+        Ok(done) => (Some(done), None),
+        Err(error) => (None, Some(error.into().problem)),
+    }
+}
+
 impl From<ServerError> for Refusal {
     fn from(error: ServerError) -> Self {
         if let Some(cause) = error.source() {

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use super::FileRules;
+use super::intake::Intake;
 use super::report::{FileFault, LineFault};
 use super::text::trimmed;
 
@@ -90,6 +92,62 @@ impl Column {
     }
 }
 
+/// What a file calls its columns, where that is not what they are called here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnNames(Vec<(Column, String)>);
+
+/// The names that columns have here.
+pub static OUR_NAMES: ColumnNames = ColumnNames(Vec::new());
+
+/// Why a column cannot be called so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ColumnNameError {
+    /// What is called so is no column.
+    #[error("there is no such column; what a ticket file can hold stands in the API's document")]
+    NoColumn,
+    /// No name.
+    #[error("a name is empty")]
+    Empty,
+    /// Two names for one column, or one for two.
+    #[error("a column or a name is there twice")]
+    Twice,
+}
+
+impl ColumnNames {
+    /// The same, but that the column (`ticket_id`, `phone`, …) is called `name` in the file, and
+    /// by no other name.
+    pub fn with(mut self, column: &str, name: &str) -> Result<Self, ColumnNameError> {
+        let column = Column::named(column).ok_or(ColumnNameError::NoColumn)?;
+        let name = comparable(name);
+        if name.is_empty() {
+            return Err(ColumnNameError::Empty);
+        }
+        let is_there = |(other, called): &(Column, String)| *other == column || *called == name;
+        if self.0.iter().any(is_there) {
+            return Err(ColumnNameError::Twice);
+        }
+        self.0.push((column, name));
+        Ok(self)
+    }
+
+    /// The column that a file calls so.
+    pub(super) fn column(&self, name: &str) -> Option<Column> {
+        if self.0.is_empty() {
+            return Column::named(name);
+        }
+        let wanted = comparable(name);
+        if let Some((column, _)) = self.0.iter().find(|(_, called)| *called == wanted) {
+            return Some(*column);
+        }
+        let is_called_otherwise = |column: &Column| self.0.iter().any(|(other, _)| other == column);
+        Column::named(name).filter(|column| !is_called_otherwise(column))
+    }
+}
+
+fn comparable(name: &str) -> String {
+    trimmed(name).to_lowercase()
+}
+
 /// Where a header has each column.
 pub(super) struct Header {
     /// The meaning of each column of the file; none for those that are ignored.
@@ -98,8 +156,11 @@ pub(super) struct Header {
 
 impl Header {
     /// Sorts the names of a header; the needed ones must be there, and none twice.
-    pub(super) fn new<'n>(names: impl Iterator<Item = Cow<'n, str>>) -> Result<Self, FileFault> {
-        let columns: Vec<_> = names.map(|name| Column::named(&name)).collect();
+    pub(super) fn new<'n>(
+        names: impl Iterator<Item = Cow<'n, str>>,
+        called: &ColumnNames,
+    ) -> Result<Self, FileFault> {
+        let columns: Vec<_> = names.map(|name| called.column(&name)).collect();
         let count = |column| {
             columns
                 .iter()
@@ -120,6 +181,27 @@ impl Header {
             return Err(FileFault::MissingColumns { columns });
         }
         Ok(Self { columns })
+    }
+
+    /// Takes note of the columns that are not read.
+    pub(super) fn tell<'n>(
+        &self,
+        names: impl Iterator<Item = Cow<'n, str>>,
+        rules: FileRules<'_>,
+        intake: &mut Intake<'_>,
+    ) {
+        for (at, (column, name)) in self.columns.iter().zip(names).enumerate() {
+            match column {
+                None if trimmed(&name).is_empty() => {
+                    intake.name_unknown(&format!("(column {})", at + 1));
+                }
+                None => intake.name_unknown(&name),
+                Some(Column::Document) if !rules.takes_documents => {
+                    intake.name_dropped(Column::Document);
+                }
+                Some(_) => {}
+            }
+        }
     }
 }
 

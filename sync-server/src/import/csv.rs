@@ -11,7 +11,6 @@ use super::intake::Intake;
 use super::line::TicketLine;
 use super::records::Records;
 use super::report::{FileFault, LineFault};
-use super::text::trimmed;
 use super::{FileRules, fields};
 
 /// Reads all records into the intake.
@@ -67,24 +66,8 @@ fn header<R: Read>(
         if is_blank(text, delimiter) {
             continue;
         }
-        let header = Header::new(names(text, delimiter))?;
-        for (at, (column, name)) in header
-            .columns
-            .iter()
-            .zip(names(text, delimiter))
-            .enumerate()
-        {
-            match column {
-                None if trimmed(&name).is_empty() => {
-                    intake.name_unknown(&format!("(column {})", at + 1))
-                }
-                None => intake.name_unknown(&name),
-                Some(Column::Document) if !rules.takes_documents => {
-                    intake.name_dropped(Column::Document)
-                }
-                Some(_) => {}
-            }
-        }
+        let header = Header::new(names(text, delimiter), rules.names)?;
+        header.tell(names(text, delimiter), rules, intake);
         return Ok(header);
     }
     Err(FileFault::Empty)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use jiff::tz::TimeZone;
 use stile_core::codes::Document;
-use stile_core::ids::{IdError, Zone};
+use stile_core::ids::{IdError, TicketId, Zone};
 use stile_core::ticket::{CancelCause, TicketStatus};
 use stile_core::time::EpochSeconds;
 
@@ -18,13 +18,24 @@ use super::times::parse_time;
 
 /// The ticket that these fields state.
 pub(super) fn ticket(cells: &Cells<'_>, time_zone: &TimeZone) -> Result<TicketLine, LineFault> {
-    let ticket_id = id(cells, Column::TicketId)?;
+    let ticket_id: TicketId = id(cells, Column::TicketId)?;
+    match of_id(&ticket_id, cells, time_zone) {
+        Ok(ticket) => Ok(ticket),
+        Err(fault) => Err(fault.of(ticket_id)),
+    }
+}
+
+fn of_id(
+    ticket_id: &TicketId,
+    cells: &Cells<'_>,
+    time_zone: &TimeZone,
+) -> Result<TicketLine, LineFault> {
     let order_number = id(cells, Column::OrderNumber)?;
     let session_id = id(cells, Column::SessionId)?;
     let (admit_from, admit_until) = window(cells, time_zone)?;
     let (status, cancel_cause) = standing(cells)?;
     Ok(TicketLine {
-        ticket_id,
+        ticket_id: ticket_id.clone(),
         order_number,
         session_id,
         holder_mask: holder_mask(cells)?,

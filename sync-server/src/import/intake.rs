@@ -3,18 +3,20 @@
 
 use super::Sink;
 use super::columns::Column;
-use super::limits::{CHUNK_LINES, COLUMN_NAME_CHARS, COLUMNS_NAMED, REFUSED_LINES_NAMED};
-use super::line::{NumberedLine, TicketLine};
-use super::report::{FileFault, ImportReport, LineFault, RefusedLine};
+use super::guessable::Codes;
+use super::limits::{CHUNK_LINES, COLUMN_NAME_CHARS, COLUMNS_NAMED};
+use super::line::{Chunk, NumberedLine, TicketLine};
+use super::report::{FileFault, ImportReport, LineFault};
 use super::text::trimmed;
 
 pub(super) struct Intake<'s> {
     sink: &'s mut Sink<'s>,
     /// Lines of the present chunk for the sink.
     ready: Vec<NumberedLine>,
-    /// Lines of the present chunk that the sink need not see.
+    /// Lines of the present chunk that could not be read.
     faults: Vec<(u64, LineFault)>,
     report: ImportReport,
+    codes: Codes,
 }
 
 impl<'s> Intake<'s> {
@@ -24,6 +26,7 @@ impl<'s> Intake<'s> {
             ready: Vec::new(),
             faults: Vec::new(),
             report: ImportReport::default(),
+            codes: Codes::default(),
         }
     }
 
@@ -34,7 +37,12 @@ impl<'s> Intake<'s> {
         ticket: Result<TicketLine, LineFault>,
     ) -> Result<(), FileFault> {
         match ticket {
-            Ok(ticket) => self.ready.push(NumberedLine { line, ticket }),
+            Ok(ticket) => {
+                if let Some(code) = &ticket.code {
+                    self.codes.add(code.as_str());
+                }
+                self.ready.push(NumberedLine { line, ticket });
+            }
             Err(fault) => self.faults.push((line, fault)),
         }
         if self.ready.len() + self.faults.len() >= CHUNK_LINES {
@@ -46,11 +54,17 @@ impl<'s> Intake<'s> {
     /// Hands the present chunk to the sink.
     pub(super) fn flush(&mut self) -> Result<(), FileFault> {
         let mut faults = std::mem::take(&mut self.faults);
-        if !self.ready.is_empty() {
+        if !self.ready.is_empty() || !faults.is_empty() {
             let next = Vec::with_capacity(self.ready.len());
-            let ready = std::mem::replace(&mut self.ready, next);
-            let count = ready.len() as u64;
-            let mut refused = (self.sink)(ready).map_err(FileFault::Sink)?;
+            let chunk = Chunk {
+                tickets: std::mem::replace(&mut self.ready, next),
+                unread: faults
+                    .iter()
+                    .map(|(_, fault)| fault.ticket_id.clone())
+                    .collect(),
+            };
+            let count = chunk.tickets.len() as u64;
+            let mut refused = (self.sink)(chunk).map_err(FileFault::Sink)?;
             refused.sort_by_key(|(line, _)| *line);
             refused.dedup_by_key(|(line, _)| *line);
             self.report.accepted += count.saturating_sub(refused.len() as u64);
@@ -58,19 +72,7 @@ impl<'s> Intake<'s> {
             faults.sort_by_key(|(line, _)| *line);
         }
         self.report.refused_count += faults.len() as u64;
-        let room = REFUSED_LINES_NAMED.saturating_sub(self.report.refused.len());
-        self.report
-            .refused
-            .extend(
-                faults
-                    .into_iter()
-                    .take(room)
-                    .map(|(line, fault)| RefusedLine {
-                        line,
-                        field: fault.field.to_owned(),
-                        problem: fault.problem.into(),
-                    }),
-            );
+        self.report.name_refused(faults);
         Ok(())
     }
 
@@ -101,6 +103,9 @@ impl<'s> Intake<'s> {
     }
 
     pub(super) fn into_report(self) -> ImportReport {
-        self.report
+        ImportReport {
+            warnings: self.codes.warnings(),
+            ..self.report
+        }
     }
 }

@@ -41,3 +41,26 @@ pub(super) const PHONE_DIGITS: u32 = 20;
 
 /// Zones of one ticket.
 pub(super) const ZONES: usize = 64;
+
+/// Bytes of a workbook as it is sent, which is held in memory. 100,000 tickets have some 5 MiB.
+pub const XLSX_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of all that a workbook unpacks to. 100,000 tickets have some 60 MiB; far more is a bomb,
+/// or belongs into a CSV file, which may be of any size.
+pub(super) const XLSX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a workbook's texts, unpacked, which are held in memory.
+pub(super) const XLSX_TEXTS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Files in a workbook's archive. Ordinary ones have a dozen, and one more per sheet and picture.
+pub(super) const XLSX_PARTS: usize = 1_000;
+
+/// Columns of a sheet. More than any booking system has.
+pub(super) const XLSX_COLUMNS: u32 = 256;
+
+/// Bits that must be unknown of an opaque code so that nobody finds one by trying (code formats,
+/// Opaque codes).
+pub(super) const CODE_BITS: u32 = 64;
+
+/// Codes of which so many in a hundred follow the one before by one are numbered.
+pub(super) const RUNNING_PERCENT: u64 = 10;

@@ -20,6 +20,15 @@ pub struct NumberedLine {
     pub ticket: TicketLine,
 }
 
+/// A piece of a file, for whoever puts its tickets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its tickets, in the order of the file. The same one may come twice: the later line stands.
+    pub tickets: Vec<NumberedLine>,
+    /// Its lines that could not be read: the ticket of each, where that could be read.
+    pub unread: Vec<Option<TicketId>>,
+}
+
 /// One ticket of an import. An upsert replaces all of an existing ticket but its status, so a
 /// column that is absent and one that is empty say the same: there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]

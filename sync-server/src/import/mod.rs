@@ -2,9 +2,12 @@
 //! line in constant memory, masks what is personal, and hands typed tickets to a sink in chunks.
 //! What is stored, and whether a session exists, is the sink's to know.
 
+mod charset;
 mod columns;
 mod csv;
 mod fields;
+mod guessable;
+mod hashed;
 mod holder;
 mod intake;
 mod limits;
@@ -14,6 +17,7 @@ mod records;
 mod report;
 mod text;
 pub mod times;
+mod xlsx;
 
 use std::fmt;
 use std::io::Read;
@@ -22,10 +26,16 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use limits::{CHUNK_LINES, REFUSED_LINES_NAMED};
-pub use line::{NumberedLine, OpaqueCode, Phone, TicketLine};
-pub use report::{FileFault, ImportError, ImportReport, LineFault, RefusedLine, SinkError};
+pub use charset::Charset;
+pub use columns::{ColumnNameError, ColumnNames, OUR_NAMES};
+pub use hashed::Hashed;
+pub use limits::{CHUNK_LINES, REFUSED_LINES_NAMED, XLSX_BYTES};
+pub use line::{Chunk, NumberedLine, OpaqueCode, Phone, TicketLine};
+pub use report::{
+    FileFault, ImportError, ImportReport, LineFault, RefusedLine, SinkError, Warning,
+};
 
+use charset::Decoded;
 use intake::Intake;
 use records::Records;
 
@@ -37,6 +47,9 @@ pub enum ImportFormat {
     Csv,
     /// One JSON object per line.
     Ndjson,
+    /// A workbook whose first sheet is as a CSV file is. Bounded, since it cannot be read as it
+    /// comes.
+    Xlsx,
 }
 
 impl fmt::Display for ImportFormat {
@@ -44,16 +57,16 @@ impl fmt::Display for ImportFormat {
         f.write_str(match self {
             Self::Csv => "CSV",
             Self::Ndjson => "NDJSON",
+            Self::Xlsx => "XLSX",
         })
     }
 }
 
-/// Takes chunks of at most [`CHUNK_LINES`] tickets in the order of the file, and answers with
-/// the lines that it does not take, each once, and why. The same ticket may come twice, also in
-/// one chunk: the later line stands.
-pub type Sink<'s> = dyn FnMut(Vec<NumberedLine>) -> Result<Vec<(u64, LineFault)>, SinkError> + 's;
+/// Takes chunks of at most [`CHUNK_LINES`] lines in the order of the file, and answers with the
+/// tickets' lines that it does not take, each once, and why.
+pub type Sink<'s> = dyn FnMut(Chunk) -> Result<Vec<(u64, LineFault)>, SinkError> + 's;
 
-/// What a venue says of its ticket files.
+/// How a file is read, as its venue and its sender say.
 #[derive(Debug, Clone, Copy)]
 pub struct FileRules<'v> {
     /// Where local times are meant.
@@ -61,9 +74,25 @@ pub struct FileRules<'v> {
     /// Whether the holders' documents are read. If not, they are dropped unread, and the report
     /// says so.
     pub takes_documents: bool,
+    /// What it calls its columns.
+    pub names: &'v ColumnNames,
+    /// What its text is written in; a workbook says that itself.
+    pub charset: Charset,
 }
 
-/// Reads tickets from UTF-8 text and hands them to the sink, in memory that does not grow with
+impl<'v> FileRules<'v> {
+    /// A file in UTF-8, its columns called as they are here, of a venue that takes no documents.
+    pub fn new(time_zone: &'v TimeZone) -> Self {
+        Self {
+            time_zone,
+            takes_documents: false,
+            names: &OUR_NAMES,
+            charset: Charset::UTF_8,
+        }
+    }
+}
+
+/// Reads tickets from a file and hands them to the sink, in memory that does not grow with
 /// the file. Blocks as long as `input` and `sink` do.
 ///
 /// A line that cannot be read, and one that the sink does not take, is named in the report, and
@@ -75,20 +104,36 @@ pub fn read_tickets<'s, R: Read>(
     rules: FileRules<'_>,
     sink: &'s mut Sink<'s>,
 ) -> Result<ImportReport, ImportError> {
-    let mut records = Records::new(input);
     let mut intake = Intake::new(sink);
-    let outcome = begin(&mut records, format)
-        .and_then(|()| match format {
-            ImportFormat::Csv => csv::read(&mut records, rules, &mut intake),
-            ImportFormat::Ndjson => ndjson::read(&mut records, rules, &mut intake),
-        })
-        .and_then(|()| intake.flush());
+    let outcome = match (format, rules.charset.is_utf8()) {
+        (ImportFormat::Xlsx, _) => xlsx::read(input, rules, &mut intake),
+        (_, true) => read_text(input, format, rules, &mut intake),
+        (_, false) => {
+            let decoded = Decoded::new(input, rules.charset);
+            read_text(decoded, format, rules, &mut intake).map_err(charset::named)
+        }
+    };
+    let outcome = outcome.and_then(|()| intake.flush());
     match outcome {
         Ok(()) => Ok(intake.into_report()),
         Err(fault) => Err(ImportError {
             fault,
             accepted: intake.accepted(),
         }),
+    }
+}
+
+fn read_text<R: Read>(
+    input: R,
+    format: ImportFormat,
+    rules: FileRules<'_>,
+    intake: &mut Intake<'_>,
+) -> Result<(), FileFault> {
+    let mut records = Records::new(input);
+    begin(&mut records, format)?;
+    match format {
+        ImportFormat::Ndjson => ndjson::read(&mut records, rules, intake),
+        _ => csv::read(&mut records, rules, intake),
     }
 }
 

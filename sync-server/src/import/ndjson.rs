@@ -135,7 +135,7 @@ impl Visitor<'_> for Name<'_, '_> {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        let column = Column::named(name);
+        let column = self.rules.names.column(name);
         match column {
             None => self.intake.name_unknown(name),
             Some(Column::Document) if !self.rules.takes_documents => {

@@ -4,9 +4,11 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use stile_core::ids::TicketId;
 use utoipa::ToSchema;
 
 use super::ImportFormat;
+use super::limits::REFUSED_LINES_NAMED;
 
 /// What became of a file whose lines could be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -21,6 +23,39 @@ pub struct ImportReport {
     pub unknown_columns: Vec<String>,
     /// Columns that are known and were dropped unread: `document` where the venue takes none.
     pub dropped_columns: Vec<String>,
+    /// What was taken, and should be looked at nevertheless.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something about a column as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Warning {
+    /// The column, in English.
+    #[schema(example = "code")]
+    pub field: String,
+    /// What is doubtful and what to do. Holds nothing of the file.
+    pub problem: String,
+}
+
+impl ImportReport {
+    /// Takes back that lines went in: so many, of which these are the first.
+    pub(crate) fn refuse_late(&mut self, count: u64, first: Vec<(u64, LineFault)>) {
+        self.accepted = self.accepted.saturating_sub(count);
+        self.refused_count += count;
+        self.name_refused(first);
+        self.refused.sort_by_key(|line| line.line);
+    }
+
+    /// Names refused lines, as many as there is room for.
+    pub(super) fn name_refused(&mut self, faults: Vec<(u64, LineFault)>) {
+        let room = REFUSED_LINES_NAMED.saturating_sub(self.refused.len());
+        let named = faults.into_iter().take(room);
+        self.refused.extend(named.map(|(line, fault)| RefusedLine {
+            line,
+            field: fault.field.to_owned(),
+            problem: fault.problem.into(),
+        }));
+    }
 }
 
 /// A line that did not go in; the others did.
@@ -44,6 +79,8 @@ pub struct LineFault {
     pub field: &'static str,
     /// As in [`RefusedLine::problem`]: nothing of the line may stand here.
     pub problem: Cow<'static, str>,
+    /// The ticket that the line is of, where that could be read.
+    pub ticket_id: Option<TicketId>,
 }
 
 impl LineFault {
@@ -52,6 +89,16 @@ impl LineFault {
         Self {
             field,
             problem: problem.into(),
+            ticket_id: None,
+        }
+    }
+
+    /// The same of a line of that ticket.
+    #[must_use]
+    pub fn of(self, ticket_id: TicketId) -> Self {
+        Self {
+            ticket_id: Some(ticket_id),
+            ..self
         }
     }
 }
@@ -99,6 +146,20 @@ pub enum FileFault {
         /// The first line that shows it.
         line: u64,
     },
+    /// It is not written in the charset that was named.
+    #[error("not {charset} (line {line}); name the charset that the file is written in")]
+    NotInCharset {
+        /// The first line that shows it.
+        line: u64,
+        /// The charset that was named.
+        charset: &'static str,
+    },
+    /// A workbook that cannot be read.
+    #[error("the workbook {0}")]
+    Workbook(&'static str),
+    /// A workbook of more than is held in memory.
+    #[error("the workbook {0}")]
+    WorkbookTooLarge(&'static str),
     /// The header lacks columns that every ticket needs.
     #[error("missing column {}; the first line must name the columns", .columns.join(", "))]
     MissingColumns {

@@ -22,6 +22,16 @@ pub fn takes_documents(policy: &Policy) -> bool {
     policy.formats.contains(&Format::Document)
 }
 
+/// What to do for a day that has no key yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MissingKeys {
+    /// Make it.
+    Make,
+    /// Hash under one that nobody keeps: no ticket there has a document yet, so that any hash is
+    /// as new.
+    Pretend,
+}
+
 /// The keys of the days that a chunk of an import speaks of, by session.
 #[derive(Default)]
 pub(super) struct DayKeys(HashMap<SessionId, Option<(ServiceDay, Arc<DocumentKey>)>>);
@@ -50,6 +60,7 @@ impl Server {
         &self,
         keys: &VenueKeys,
         lines: &[NumberedLine],
+        missing: MissingKeys,
     ) -> Result<DayKeys, ServerError> {
         let mut days: HashMap<ServiceDay, Arc<DocumentKey>> = HashMap::new();
         let mut found = DayKeys::default();
@@ -65,7 +76,7 @@ impl Server {
             let day = session.service_day;
             let key = match days.get(&day) {
                 Some(key) => Arc::clone(key),
-                None => Arc::new(self.day_key(keys, &day).await?),
+                None => Arc::new(self.day_key(keys, &day, missing).await?),
             };
             days.insert(day.clone(), Arc::clone(&key));
             found.0.insert(id.clone(), Some((day, key)));
@@ -77,6 +88,7 @@ impl Server {
         &self,
         keys: &VenueKeys,
         day: &ServiceDay,
+        missing: MissingKeys,
     ) -> Result<DocumentKey, ServerError> {
         let venue = &keys.venue_id;
         let sealed = match self.store.document_key(keys.number, day).await? {
@@ -84,10 +96,15 @@ impl Server {
             None => {
                 let new = make_document_key(&self.vault, venue, day, &*self.random);
                 let new = new.map_err(ServerError::internal)?;
-                let kept = self
-                    .store
-                    .keep_document_key(keys.number, day, new, self.now());
-                kept.await?
+                match missing {
+                    MissingKeys::Pretend => new,
+                    MissingKeys::Make => {
+                        let kept = self
+                            .store
+                            .keep_document_key(keys.number, day, new, self.now());
+                        kept.await?
+                    }
+                }
             }
         };
         unseal_document_key(&self.vault, venue, day, &sealed)

@@ -18,6 +18,8 @@ mod records;
 mod sessions;
 mod shared_codes;
 mod sisters;
+mod ticket_changes;
+mod ticket_sets;
 mod tickets;
 mod venues;
 mod visitors;
@@ -44,6 +46,8 @@ pub use crate::vault::{MasterKeySource, VaultError};
 pub use documents::takes_documents;
 pub use open::OpenError;
 pub use sisters::VenueCodes;
+pub use ticket_sets::{SetChanges, TicketSet, Vanish};
+pub use tickets::{PutCounts, PutTickets};
 
 /// A text that is shown once and kept by nobody here. Not printed in debug output, and zeroized.
 #[derive(Clone)]

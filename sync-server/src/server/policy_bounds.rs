@@ -24,6 +24,9 @@ pub(super) fn check(policy: &Policy) -> Result<(), ServerError> {
         return Err(ServerError::invalid("waivable", problem));
     }
     check_categories(&policy.walk_in_categories)?;
+    if policy.vanish_percent > 100 {
+        return Err(ServerError::invalid("vanish_percent", "is 0 to 100"));
+    }
     if policy.free_passage.len() > FREE_PASSAGES {
         let problem = format!("more than {FREE_PASSAGES} times; leave out those that are over");
         return Err(ServerError::invalid("free_passage", problem));
@@ -118,6 +121,8 @@ mod tests {
             let slow = said(|policy| policy.unattended.claim_deadline_ms = deadline);
             assert!(slow.starts_with("claim_deadline_ms: "), "{deadline:?}");
         }
+        let all_and_more = said(|policy| policy.vanish_percent = 101);
+        assert_eq!(all_and_more, "vanish_percent: is 0 to 100");
         let never = FreePassageTime {
             gate_id: GateId::new("north").unwrap(),
             from: EpochSeconds(2),

@@ -33,13 +33,32 @@ impl Server {
         id: SessionId,
         session: NewSession,
     ) -> Result<(Session, Change), ServerError> {
+        let mut put = self.put_sessions(venue, vec![(id, session)]).await?;
+        let nothing = || Err(ServerError::internal("a session was put and not answered"));
+        put.pop().unwrap_or_else(nothing)
+    }
+
+    /// Puts sessions in their order, all in one transaction; one that is wrong keeps none of the
+    /// others back. Answers what became of each.
+    pub async fn put_sessions(
+        &self,
+        venue: &VenueId,
+        sessions: Vec<(SessionId, NewSession)>,
+    ) -> Result<Vec<Result<(Session, Change), ServerError>>, ServerError> {
         let venue = self.venue(venue).await?;
-        let session = session_of(id, session, &zone(&venue.time_zone)?)?;
-        let change = self
-            .store
-            .put_session(venue.number, &session, self.now())
-            .await?;
-        Ok((session, change))
+        let zone = zone(&venue.time_zone)?;
+        let read: Vec<_> = sessions
+            .into_iter()
+            .map(|(id, session)| session_of(id, session, &zone))
+            .collect();
+        let good = read.iter().flatten().cloned().collect();
+        let changes = self.store.put_sessions(venue.number, good, self.now());
+        let mut changes = changes.await?.into_iter();
+        let nothing = || ServerError::internal("a session was put and not answered");
+        Ok(read
+            .into_iter()
+            .map(|session| Ok((session?, changes.next().ok_or_else(nothing)?)))
+            .collect())
     }
 
     /// The venue's sessions, of one day if one is given, by start.

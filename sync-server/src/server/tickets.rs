@@ -1,62 +1,80 @@
 //! Tickets: what an import's lines become, and what is shown of one.
 
+use std::ops::AddAssign;
+
 use stile_core::codes::{Code, OpaqueShape, VenueShapes, opaque, parse};
 use stile_core::ids::{TicketId, VenueId};
 use stile_core::protocol::TicketView;
-use stile_core::ticket::{CancelCause, DigitsOf};
+use stile_core::ticket::{DigitsOf, Standing};
 use stile_core::whitelist::bucket_of;
 
 use super::Server;
-use super::documents::{DayKeys, takes_documents};
+use super::documents::{DayKeys, MissingKeys, takes_documents};
 use super::shared_codes::keeps_phones;
 use crate::error::ServerError;
 use crate::import::{LineFault, NumberedLine, OpaqueCode, TicketLine};
-use crate::store::{Reissued, TicketFields, TicketInSession, TicketUpsert, Upserted};
+use crate::store::{Change, TicketFields, TicketInSession, TicketUpsert, Upserted};
 use crate::venue_keys::VenueKeys;
 
 impl Server {
-    /// Puts a chunk of an import, in its order; answers with the lines that it refuses.
+    /// Puts a piece of an import, in its order; answers with the lines that it refuses.
     pub async fn upsert_tickets(
         &self,
         venue: &VenueId,
         lines: Vec<NumberedLine>,
-    ) -> Result<Vec<(u64, LineFault)>, ServerError> {
+    ) -> Result<PutTickets, ServerError> {
         let keys = self.keys(venue).await?;
+        let Upserts { lines, mut faults } = self.upserts(&keys, lines, MissingKeys::Make).await?;
+        let mut counts = PutCounts::default();
+        if !lines.is_empty() {
+            let (numbers, upserts): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
+            let outcomes = self
+                .store
+                .upsert_tickets(keys.number, upserts, self.now())
+                .await?;
+            for (line, outcome) in numbers.into_iter().zip(outcomes) {
+                match fault(outcome) {
+                    Ok(change) => counts.add(change),
+                    Err(fault) => faults.push((line, fault)),
+                }
+            }
+        }
+        Ok(PutTickets { faults, counts })
+    }
+
+    /// What lines of an import are to the store, and those that are nothing to it.
+    pub(super) async fn upserts(
+        &self,
+        keys: &VenueKeys,
+        mut lines: Vec<NumberedLine>,
+        missing: MissingKeys,
+    ) -> Result<Upserts, ServerError> {
+        let venue = &keys.venue_id;
         let policy = self.policy(venue).await?;
         let (shapes, keeps_phones) = (&policy.opaque_shapes, keeps_phones(&policy));
-        let mut lines = lines;
         if !takes_documents(&policy) {
             // The policy may have changed since the file's first line.
             lines
                 .iter_mut()
                 .for_each(|line| line.ticket.document = None);
         }
-        let day_keys = self.day_keys(&keys, &lines).await?;
-        let mut faults = Vec::new();
-        let (mut numbers, mut upserts) = (Vec::new(), Vec::new());
+        let day_keys = self.day_keys(keys, &lines, missing).await?;
+        let mut upserts = Upserts::default();
         for NumberedLine { line, ticket } in lines {
             let phone = ticket.phone.clone().filter(|_| keeps_phones);
-            match upsert(ticket, shapes, &keys, &day_keys) {
+            let ticket_id = ticket.ticket_id.clone();
+            match upsert(ticket, shapes, keys, &day_keys) {
                 Ok(mut upsert) => {
                     if let Some(phone) = phone {
                         let sealed = self.seal_phone(venue, upsert.number, &phone);
                         upsert.holder = Some(sealed.map_err(ServerError::internal)?);
                     }
-                    numbers.push(line);
-                    upserts.push(upsert);
+                    upserts.lines.push((line, upsert));
                 }
-                Err(fault) => faults.push((line, fault)),
+                Err(fault) => upserts.faults.push((line, fault.of(ticket_id))),
             }
         }
-        if !upserts.is_empty() {
-            let outcomes = self
-                .store
-                .upsert_tickets(keys.number, upserts, self.now())
-                .await?;
-            let refused = numbers.into_iter().zip(outcomes);
-            faults.extend(refused.filter_map(|(line, outcome)| Some((line, fault(outcome)?))));
-        }
-        Ok(faults)
+        Ok(upserts)
     }
 
     /// A ticket.
@@ -70,44 +88,51 @@ impl Server {
             .map(view)
             .ok_or(ServerError::NotFound("ticket"))
     }
+}
 
-    /// Cancels a ticket; a cancelled one gets the new cause.
-    pub async fn cancel_ticket(
-        &self,
-        venue: &VenueId,
-        id: &TicketId,
-        cause: CancelCause,
-    ) -> Result<TicketView, ServerError> {
-        let keys = self.keys(venue).await?;
-        let number = keys.numbering.ticket_number(venue, id);
-        let ticket = self
-            .store
-            .cancel_ticket(keys.number, number, cause, self.now())
-            .await?;
-        ticket.map(view).ok_or(ServerError::NotFound("ticket"))
+/// What became of a piece of an import.
+#[derive(Debug, Clone, Default)]
+pub struct PutTickets {
+    /// Lines that were not taken, and why.
+    pub faults: Vec<(u64, LineFault)>,
+    /// What the others did.
+    pub counts: PutCounts,
+}
+
+/// How many lines did what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PutCounts {
+    /// Those of new tickets.
+    pub created: u64,
+    /// Those that changed their ticket.
+    pub changed: u64,
+    /// Those that said what was so already.
+    pub unchanged: u64,
+}
+
+impl AddAssign for PutCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.created += more.created;
+        self.changed += more.changed;
+        self.unchanged += more.unchanged;
     }
+}
 
-    /// Issues a ticket anew: codes of its earlier issues are superseded.
-    pub async fn reissue_ticket(
-        &self,
-        venue: &VenueId,
-        id: &TicketId,
-        revision: u8,
-    ) -> Result<TicketView, ServerError> {
-        let keys = self.keys(venue).await?;
-        let number = keys.numbering.ticket_number(venue, id);
-        let reissued = self.store.reissue_ticket(keys.number, number, revision);
-        match reissued.await?.ok_or(ServerError::NotFound("ticket"))? {
-            Reissued::Done(ticket) => Ok(view(*ticket)),
-            Reissued::Has(u8::MAX) => Err(ServerError::Conflict(
-                "the ticket has revision 255, the last one; book it as a new ticket".into(),
-            )),
-            Reissued::Has(has) => Err(ServerError::Conflict(format!(
-                "the ticket has revision {has}, so that its next one is {}",
-                has.saturating_add(1)
-            ))),
+impl PutCounts {
+    fn add(&mut self, change: Change) {
+        match change {
+            Change::Created => self.created += 1,
+            Change::Changed => self.changed += 1,
+            Change::Unchanged => self.unchanged += 1,
         }
     }
+}
+
+/// Lines for the store, each with its place in the file, and those that are none.
+#[derive(Default)]
+pub(super) struct Upserts {
+    pub(super) lines: Vec<(u64, TicketUpsert)>,
+    pub(super) faults: Vec<(u64, LineFault)>,
 }
 
 fn upsert(
@@ -190,23 +215,28 @@ fn unknown_session() -> LineFault {
     )
 }
 
-fn fault(outcome: Upserted) -> Option<LineFault> {
-    match outcome {
-        Upserted::Put(_) => None,
-        Upserted::UnknownSession => Some(unknown_session()),
-        Upserted::OtherDay => Some(LineFault::new(
+/// What a line changed, or why it was not taken.
+pub(super) fn fault(outcome: Upserted) -> Result<Change, LineFault> {
+    Err(match outcome {
+        Upserted::Put(change) => return Ok(change),
+        Upserted::UnknownSession => unknown_session(),
+        Upserted::OtherDay => LineFault::new(
             "session_id",
             "its session went to another day meanwhile; send the line again",
-        )),
-        Upserted::Outdated(stored) => Some(LineFault::new(
+        ),
+        Upserted::NotOfDay => LineFault::new(
+            "session_id",
+            "its session is of another day than this set; its ticket stays as it is",
+        ),
+        Upserted::Outdated(stored) => LineFault::new(
             "source_version",
             format!("lower than the {stored} that is stored; the line is out of date"),
-        )),
-        Upserted::NumberTaken => Some(LineFault::new(
+        ),
+        Upserted::NumberTaken => LineFault::new(
             "ticket_id",
             "by chance another ticket has the number that follows from this id; choose another id",
-        )),
-    }
+        ),
+    })
 }
 
 pub(super) fn view(TicketInSession { ticket, session }: TicketInSession) -> TicketView {
@@ -222,5 +252,6 @@ pub(super) fn view(TicketInSession { ticket, session }: TicketInSession) -> Tick
         status: ticket.status,
         cancel_cause: ticket.cancel_cause,
         revision: ticket.revision,
+        deleted: ticket.standing == Standing::Deleted,
     }
 }

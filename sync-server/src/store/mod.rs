@@ -25,7 +25,7 @@ use stile_core::ids::{
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
-use stile_core::ticket::{CancelCause, Gate, Session};
+use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
 
@@ -162,18 +162,18 @@ pub trait Store: Send + Sync {
     /// The venue's gates, by id.
     async fn gates(&self, venue: VenueNumber) -> Result<Vec<Gate>>;
 
-    /// Puts a session. Unless it is the same, in the same transaction:
+    /// Puts sessions, in the order given. For each that is not the same, in the same transaction:
     /// - its day's list, and any day's list that it left or whose tombstones point to it, gets its
     ///   next version and bounds, and its settings hold since `now`; a day that loses its last
     ///   session keeps its last bounds;
     /// - where its day changed, its tickets go along, leaving tombstones;
     /// - where its `reentry` changed, the standings of its tickets' admissions are settled anew.
-    async fn put_session(
+    async fn put_sessions(
         &self,
         venue: VenueNumber,
-        session: &Session,
+        sessions: Vec<Session>,
         now: EpochMillis,
-    ) -> Result<Change>;
+    ) -> Result<Vec<Change>>;
 
     /// The session of an id.
     async fn session(&self, venue: VenueNumber, id: &SessionId) -> Result<Option<Session>>;
@@ -226,6 +226,46 @@ pub trait Store: Send + Sync {
         now: EpochMillis,
     ) -> Result<Vec<Upserted>>;
 
+    /// Keeps lines of a set aside, in the order given, until the set is applied or dropped; what
+    /// would become of each if it were put now is answered in the same order. With `day`, lines of
+    /// sessions of another day are refused. Of several lines of one ticket the last one that is
+    /// taken is kept. A ticket that a refused line names is in the set, and stays as it is.
+    async fn stage_tickets(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        day: Option<ServiceDay>,
+        lines: SetLines,
+        now: EpochMillis,
+    ) -> Result<Vec<Upserted>>;
+
+    /// What [`Store::apply_set`] would do; changes nothing.
+    async fn plan_set(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        rule: Option<VanishRule>,
+        now: EpochMillis,
+    ) -> Result<SetCounts>;
+
+    /// Puts all lines of a set as [`Store::upsert_tickets`] does, and with a rule does away with
+    /// the day's tickets that are not in it, in the same transaction: they become `Deleted`
+    /// tombstones. Those that are cancelled or blocked stay, and so do those by which somebody was
+    /// admitted. Where more would vanish than the rule allows, nothing is done at all.
+    async fn apply_set(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        rule: Option<VanishRule>,
+        now: EpochMillis,
+    ) -> Result<SetOutcome>;
+
+    /// Forgets what was kept aside of a set.
+    async fn drop_set(&self, venue: VenueNumber, set: SetId) -> Result<()>;
+
+    /// Forgets the sets, of all venues, that were begun before; says of how many tickets.
+    async fn forget_sets(&self, begun_before: EpochMillis) -> Result<u64>;
+
     /// Each of these tickets with its session, in the order asked; `None` where there is none.
     async fn tickets(
         &self,
@@ -258,26 +298,14 @@ pub trait Store: Send + Sync {
     /// then whose the hashes were. Says how many.
     async fn forget_document_keys(&self, ended_before: EpochSeconds) -> Result<u64>;
 
-    /// Cancels a ticket, or changes the cause of a cancelled one, which stays cancelled since when
-    /// it was. The list as in
-    /// [`Store::upsert_tickets`]. Answers the ticket as it is now, `None` where there is none.
-    async fn cancel_ticket(
+    /// Does something to each of these tickets, in the order given; what came of it is answered in
+    /// the same order. Lists and standings as in [`Store::upsert_tickets`].
+    async fn change_tickets(
         &self,
         venue: VenueNumber,
-        number: TicketNumber,
-        cause: CancelCause,
+        acts: Vec<(TicketNumber, TicketAct)>,
         now: EpochMillis,
-    ) -> Result<Option<TicketInSession>>;
-
-    /// Issues a ticket anew: gives it `revision`, which must be one more than it has; the one that
-    /// it has changes nothing, any other is refused. The list as in [`Store::upsert_tickets`].
-    /// `None` where there is no such ticket.
-    async fn reissue_ticket(
-        &self,
-        venue: VenueNumber,
-        number: TicketNumber,
-        revision: u8,
-    ) -> Result<Option<Reissued>>;
+    ) -> Result<Vec<Acted>>;
 
     /// The numbers of an order's tickets, in no order.
     async fn tickets_of_order(

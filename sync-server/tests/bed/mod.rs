@@ -132,6 +132,7 @@ impl Bed {
             .upsert_tickets(&self.venue, lines.collect())
             .await
             .unwrap()
+            .faults
     }
 
     /// Puts tickets `t0` … of session `s1`.

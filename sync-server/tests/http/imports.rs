@@ -12,6 +12,7 @@ use stile_sync_server::config::Limits;
 use tokio::sync::mpsc;
 
 use crate::site::{Site, csv, read, refusal};
+use crate::workbook::workbook;
 
 fn ids(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(|n| format!("T{n}"))
@@ -104,7 +105,7 @@ async fn a_file_of_another_kind_is_refused_whole() {
     let site = Site::start().await;
     for (media_type, status, code) in [
         (
-            "text/csv; charset=gb18030",
+            "text/csv; charset=klingon",
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
         ),
@@ -277,4 +278,57 @@ async fn more_files_at_a_time_than_there_are_turns_are_put_off() {
     drop(send);
     let _: Value = read(first.await.unwrap().unwrap()).await;
     site.put_tickets(ids(1)).await;
+}
+
+#[tokio::test]
+async fn a_workbook_and_a_file_in_another_charset_and_under_other_names_go_in() {
+    let site = Site::start().await;
+    site.furnish().await;
+    let book = workbook(&[
+        &["票号", "订单号", "场次", "手机号"],
+        &["#1001", "O1", "now", "#13812345678"],
+    ]);
+    let media_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    let report: Value = read(site.import(media_type, book).send().await.unwrap()).await;
+    assert_eq!(report["accepted"], 1, "{report}");
+    let ticket: Value = site.done("GET", "/v1/tickets/1001", Value::Null).await;
+    assert_eq!(ticket["last_four"], "5678");
+
+    let file = "编号,订单,场次\nT2,O1,now\n";
+    let file = encoding_rs::GB18030.encode(file).0.into_owned();
+    let path = "/v1/tickets?map=ticket_id:%E7%BC%96%E5%8F%B7,order_number:%E8%AE%A2%E5%8D%95";
+    let request = site
+        .admin("POST", path)
+        .header("content-type", "text/csv; charset=gb18030")
+        .body(file);
+    let report: Value = read(request.send().await.unwrap()).await;
+    assert_eq!(report["accepted"], 1, "{report}");
+    assert!(has_ticket(&site, "T2").await);
+}
+
+#[tokio::test]
+async fn a_workbook_that_is_too_large_or_a_mapping_that_means_nothing_is_refused() {
+    let site = Site::start().await;
+    let media_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    let mut large = workbook(&[&["票号"]]);
+    large.resize(17 * 1024 * 1024, 0);
+    let answer = site.import(media_type, large).send().await.unwrap();
+    let (status, code, problem) = refusal(answer).await;
+    assert_eq!(
+        (status, &*code),
+        (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
+    );
+    assert!(problem["detail"].as_str().unwrap().contains("as CSV"));
+    for map in ["ticket_id", "colour:x", "phone:a,phone:b"] {
+        let request = site
+            .admin("POST", &format!("/v1/tickets?map={map}"))
+            .header("content-type", "text/csv")
+            .body(csv(ids(1)));
+        let (status, code, problem) = refusal(request.send().await.unwrap()).await;
+        assert_eq!(
+            (status, &*code),
+            (StatusCode::BAD_REQUEST, "invalid_parameter")
+        );
+        assert!(problem["detail"].as_str().unwrap().starts_with("map: "));
+    }
 }

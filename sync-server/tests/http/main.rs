@@ -9,8 +9,10 @@ mod access;
 mod api_keys;
 mod audit;
 mod bodies;
+mod changes;
 mod commands;
 mod day;
+mod day_sets;
 mod device;
 mod document;
 mod documents;
@@ -26,3 +28,5 @@ mod site;
 mod stop;
 mod visitors;
 mod wire;
+#[path = "../bed/workbook.rs"]
+mod workbook;

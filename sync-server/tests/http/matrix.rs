@@ -47,6 +47,12 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         Keys(TicketsWrite),
         r#"{"starts_at":1790820000,"ends_at":1790827200}"#,
     ),
+    (
+        "POST",
+        "/v1/sessions",
+        Keys(TicketsWrite),
+        r#"{"sessions":[{"session_id":"x","starts_at":1790820000,"ends_at":1790827200}]}"#,
+    ),
     ("GET", "/v1/sessions", Keys(TicketsWrite), ""),
     ("PUT", "/v1/gates/{gate_id}", Keys(Admin), r#"{"name":"x"}"#),
     ("GET", "/v1/gates", Keys(Admin), ""),
@@ -72,6 +78,12 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         Keys(TicketsWrite),
         r#"{"ticket_ids":["T1"],"order_number":"marker"}"#,
     ),
+    (
+        "PUT",
+        "/v1/service-days/{service_day}/tickets",
+        Keys(TicketsWrite),
+        "ticket_id,order_number,session_id\nT1,O-9,elsewhere\n",
+    ),
     ("GET", "/v1/tickets/{ticket_id}", Keys(TicketsWrite), ""),
     (
         "POST",
@@ -84,6 +96,24 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         "/v1/tickets/{ticket_id}/reissue",
         Keys(TicketsWrite),
         r#"{"revision":1}"#,
+    ),
+    (
+        "POST",
+        "/v1/tickets/{ticket_id}/restore",
+        Keys(TicketsWrite),
+        "",
+    ),
+    (
+        "POST",
+        "/v1/tickets/{ticket_id}/move",
+        Keys(TicketsWrite),
+        r#"{"session_id":"elsewhere"}"#,
+    ),
+    (
+        "POST",
+        "/v1/ticket-changes",
+        Keys(TicketsWrite),
+        r#"{"changes":[{"act":"cancel","ticket_id":"T1","cause":"refunded"}]}"#,
     ),
     (
         "POST",

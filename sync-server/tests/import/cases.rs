@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
-use stile_sync_server::import::{FileFault, ImportFormat};
+use stile_sync_server::import::{Charset, FileFault, FileRules, ImportFormat};
 
-use crate::{Outcome, import_at};
+use crate::{Outcome, import_with};
 
 fn folder() -> PathBuf {
     std::env::var_os("STILE_CASES")
@@ -21,13 +22,23 @@ fn import_case(name: &str) -> Outcome {
 }
 
 fn import_case_at(name: &str, takes_documents: bool) -> Outcome {
+    import_case_in(name, takes_documents, Charset::UTF_8)
+}
+
+fn import_case_in(name: &str, takes_documents: bool, charset: Charset) -> Outcome {
     let file = std::fs::File::open(folder().join(name)).unwrap();
     let format = if name.ends_with(".ndjson") {
         ImportFormat::Ndjson
     } else {
         ImportFormat::Csv
     };
-    import_at(file, format, takes_documents)
+    let zone = TimeZone::get("Asia/Shanghai").unwrap();
+    let rules = FileRules {
+        takes_documents,
+        charset,
+        ..FileRules::new(&zone)
+    };
+    import_with(file, format, rules)
 }
 
 fn expected() -> serde_json::Map<String, Value> {
@@ -51,10 +62,9 @@ fn every_file_gets_the_answer_that_it_must_get() {
 fn compare_every_file(takes_documents: bool) {
     let mut compared = 0;
     for (name, expected) in expected() {
-        if expected.get("charset").is_some() {
-            continue; // Here the charset is not named; see the test of that file.
-        }
-        let outcome = import_case_at(&name, takes_documents);
+        let charset = expected.get("charset").and_then(Value::as_str);
+        let charset = charset.map_or(Charset::UTF_8, |name| Charset::named(name).unwrap());
+        let outcome = import_case_in(&name, takes_documents, charset);
         if let Some(reason) = expected.get("whole_file") {
             assert!(outcome.error().contains(reason.as_str().unwrap()), "{name}");
             assert_eq!(outcome.result.unwrap_err().accepted, 0, "{name}");
@@ -83,7 +93,7 @@ fn compare_every_file(takes_documents: bool) {
         }
         compared += 1;
     }
-    assert!(compared >= 18);
+    assert!(compared >= 19);
 }
 
 #[test]

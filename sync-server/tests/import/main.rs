@@ -8,7 +8,11 @@ mod cases;
 mod documents;
 mod fields;
 mod files;
+mod senders;
 mod streaming;
+#[path = "../bed/workbook.rs"]
+mod workbook;
+mod workbooks;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -74,14 +78,18 @@ fn import_from(input: impl Read, format: ImportFormat) -> Outcome {
 
 /// The same, where visitors may enter with their documents.
 fn import_at(input: impl Read, format: ImportFormat, takes_documents: bool) -> Outcome {
-    let mut tickets = BTreeMap::new();
     let zone = TimeZone::get("Asia/Shanghai").unwrap();
     let rules = FileRules {
-        time_zone: &zone,
         takes_documents,
+        ..FileRules::new(&zone)
     };
-    let result = read_tickets(input, format, rules, &mut |lines| {
-        Ok(keep(&mut tickets, lines))
+    import_with(input, format, rules)
+}
+
+fn import_with(input: impl Read, format: ImportFormat, rules: FileRules<'_>) -> Outcome {
+    let mut tickets = BTreeMap::new();
+    let result = read_tickets(input, format, rules, &mut |chunk| {
+        Ok(keep(&mut tickets, chunk.tickets))
     });
     Outcome { result, tickets }
 }

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use jiff::tz::TimeZone;
 use stile_sync_server::import::{
-    CHUNK_LINES, FileFault, FileRules, ImportFormat, LineFault, REFUSED_LINES_NAMED, read_tickets,
+    CHUNK_LINES, Charset, FileFault, FileRules, ImportFormat, LineFault, OUR_NAMES,
+    REFUSED_LINES_NAMED, read_tickets,
 };
 
 use crate::{Crumbs, csv, import_from, ndjson};
@@ -15,6 +16,8 @@ static ZONE: TimeZone = TimeZone::UTC;
 const RULES: FileRules<'static> = FileRules {
     time_zone: &ZONE,
     takes_documents: false,
+    names: &OUR_NAMES,
+    charset: Charset::UTF_8,
 };
 
 /// A file that is made while it is read: `line(0)`, `line(1)`, … `line(count - 1)`.
@@ -54,9 +57,9 @@ fn the_sink_gets_a_large_file_in_chunks_as_it_is_read() {
         _ => format!("T{i},O{i},am\n"),
     });
     let (mut expected_line, mut largest) = (2, 0);
-    let report = read_tickets(input, ImportFormat::Csv, RULES, &mut |lines| {
-        largest = largest.max(lines.len());
-        for line in &lines {
+    let report = read_tickets(input, ImportFormat::Csv, RULES, &mut |chunk| {
+        largest = largest.max(chunk.tickets.len());
+        for line in &chunk.tickets {
             assert_eq!(line.line, expected_line);
             expected_line += 1;
         }

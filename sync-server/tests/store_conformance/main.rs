@@ -15,6 +15,7 @@ mod feed;
 mod filing;
 mod lists;
 mod pulling;
+mod sets;
 mod tickets;
 mod undone;
 mod venues;
@@ -72,7 +73,19 @@ macro_rules! every_test_for {
                 a_day_that_loses_its_last_session_keeps_its_list,
                 cancelling_twice_is_cancelling_once,
                 a_ticket_is_issued_anew_one_revision_at_a_time,
+                a_move_goes_as_a_line_does_and_drops_a_window_of_its_own,
+                acts_of_one_call_give_a_list_one_version,
+                sessions_put_together_give_their_day_one_version,
                 phones_are_kept_for_as_long_as_their_tickets_days;
+            sets:
+                a_set_changes_nothing_until_it_is_applied_and_then_all_at_once,
+                more_than_may_vanish_leaves_all_as_it_was,
+                what_vanished_is_a_tombstone_and_comes_back_as_it_was,
+                records_that_waited_for_a_ticket_of_a_set_are_accepted,
+                a_scan_of_what_vanished_is_marked,
+                of_two_lines_of_a_ticket_the_one_of_the_higher_version_is_kept,
+                a_session_that_goes_away_meanwhile_refuses_its_lines,
+                a_set_that_was_given_up_is_forgotten_after_a_day;
             documents:
                 a_days_key_is_kept_once_and_gives_its_list_the_next_version,
                 a_document_under_another_days_key_is_refused_and_leaves_no_trace,

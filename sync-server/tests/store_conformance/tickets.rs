@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use stile_core::ids::{TicketId, TicketNumber, VenueNumber};
+use stile_core::protocol::TicketChange;
 use stile_core::ticket::{CancelCause, Standing, TicketStatus};
 use stile_core::time::EpochSeconds;
 use stile_sync_server::import::TicketLine;
@@ -339,6 +340,102 @@ pub async fn a_ticket_is_issued_anew_one_revision_at_a_time(stores: &dyn Stores)
     let missing = TicketId::new("b").unwrap();
     let missing = bed.server.reissue_ticket(&bed.venue, &missing, 1).await;
     assert!(missing.is_err());
+}
+
+fn id(text: &str) -> TicketId {
+    TicketId::new(text).unwrap()
+}
+
+pub async fn a_move_goes_as_a_line_does_and_drops_a_window_of_its_own(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let bed = Bed::on(store.clone()).await;
+    let own_window = TicketLine {
+        admit_from: Some(EpochSeconds(NOW.0 / 1000)),
+        label: "A-1".into(),
+        ..ticket("a", "s1")
+    };
+    bed.put_tickets(vec![own_window]).await;
+    let move_to = |session: &str| TicketChange::Move {
+        ticket_id: id("a"),
+        session_id: session.parse().unwrap(),
+    };
+    let moved = bed.server.change_ticket(&bed.venue, move_to("s3")).await;
+    assert_eq!(moved.unwrap().service_day, day("2026-10-02"));
+    let tombstone = row(&*store, TODAY, "a").await.standing;
+    assert!(matches!(tombstone, Standing::Moved { .. }));
+    let there = row(&*store, "2026-10-02", "a").await.fields;
+    assert_eq!((there.admit_from, &*there.label), (None, "A-1"));
+    let before = version(&*store, "2026-10-02").await;
+    bed.server
+        .change_ticket(&bed.venue, move_to("s3"))
+        .await
+        .unwrap();
+    assert_eq!(version(&*store, "2026-10-02").await, before);
+    let nowhere = bed.server.change_ticket(&bed.venue, move_to("s9")).await;
+    assert!(nowhere.unwrap_err().to_string().starts_with("session_id"));
+    // Back, in the place of its tombstone.
+    bed.server
+        .change_ticket(&bed.venue, move_to("s2"))
+        .await
+        .unwrap();
+    assert_eq!(row(&*store, TODAY, "a").await.standing, Standing::Live);
+}
+
+pub async fn acts_of_one_call_give_a_list_one_version(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let bed = Bed::on(store.clone()).await;
+    bed.put_tickets(["a", "b", "c"].map(|id| ticket(id, "s1")).into())
+        .await;
+    let before = version(&*store, TODAY).await;
+    let cancel = |text: &str| TicketChange::Cancel {
+        ticket_id: id(text),
+        cause: CancelCause::Operator,
+    };
+    let restore = TicketChange::Restore { ticket_id: id("a") };
+    let changes = vec![cancel("a"), cancel("b"), cancel("none"), restore];
+    let changed = bed
+        .server
+        .change_tickets(&bed.venue, changes)
+        .await
+        .unwrap();
+    assert_eq!(
+        changed.iter().map(Result::is_ok).collect::<Vec<_>>(),
+        [true, true, false, true]
+    );
+    assert_eq!(version(&*store, TODAY).await, before + 1);
+    let (restored, cancelled) = (
+        row(&*store, TODAY, "a").await,
+        row(&*store, TODAY, "b").await,
+    );
+    assert_eq!(
+        (restored.status, restored.cancelled_at),
+        (TicketStatus::Valid, None)
+    );
+    assert_eq!(cancelled.cancelled_at, Some(NOW));
+}
+
+pub async fn sessions_put_together_give_their_day_one_version(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let bed = Bed::on(store.clone()).await;
+    let before = version(&*store, TODAY).await;
+    let session = |name: &str, ends_at: &str| {
+        let session = json!({ "starts_at": "2026-10-01 18:00", "ends_at": ends_at });
+        (
+            name.parse().unwrap(),
+            serde_json::from_value(session).unwrap(),
+        )
+    };
+    let sessions = vec![
+        session("e1", "2026-10-01 19:00"),
+        session("e2", "2026-10-05 19:00"),
+        session("e3", "2026-10-01 20:00"),
+    ];
+    let put = bed.server.put_sessions(&bed.venue, sessions).await.unwrap();
+    assert_eq!(
+        put.iter().map(Result::is_ok).collect::<Vec<_>>(),
+        [true, false, true]
+    );
+    assert_eq!(version(&*store, TODAY).await, before + 1);
 }
 
 async fn venue(bed: &Bed) -> stile_core::ids::VenueNumber {

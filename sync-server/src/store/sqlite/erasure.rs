@@ -98,3 +98,13 @@ pub(super) fn without_erased(
     }
     Ok(Some(lines))
 }
+
+/// The same of one line.
+pub(super) fn one_without_erased(
+    connection: &Connection,
+    venue: VenueNumber,
+    line: TicketUpsert,
+) -> Result<TicketUpsert> {
+    let stripped = without_erased(connection, venue, std::slice::from_ref(&line))?;
+    Ok(stripped.and_then(|mut lines| lines.pop()).unwrap_or(line))
+}

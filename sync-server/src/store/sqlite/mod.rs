@@ -27,8 +27,10 @@ mod records;
 mod salvage;
 mod sessions;
 mod snapshot;
+mod staged_tickets;
 mod standings;
 mod taken_back;
+mod ticket_acts;
 mod ticket_rows;
 mod tickets;
 mod venues;
@@ -36,7 +38,6 @@ mod walk_ins;
 mod words;
 mod writer;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -45,7 +46,7 @@ use stile_core::ids::{
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
-use stile_core::ticket::{CancelCause, Gate, Session};
+use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
 
@@ -63,24 +64,6 @@ pub use salvage::{Salvage, SalvageError, salvage};
 pub struct SqliteStore {
     writer: Arc<Writer>,
     readers: Readers,
-}
-
-impl SqliteStore {
-    /// Opens the file, making it or bringing its schema up to date. `software` names the version
-    /// of the program: when it is another one than last time, all lists get their next version.
-    /// Blocks.
-    pub fn open(path: &Path, software: &str) -> std::result::Result<Self, DatabaseError> {
-        look(path)?;
-        let connection = open::writer(path)?;
-        venues::note_software(&connection, software)
-            .map_err(|error| DatabaseError::of(path, error))?;
-        let writer = Writer::start(connection)
-            .map_err(|error| DatabaseError::of(path, StoreError::Unavailable(error.to_string())))?;
-        Ok(Self {
-            writer: Arc::new(writer),
-            readers: Readers::new(path.to_owned()),
-        })
-    }
 }
 
 #[async_trait]
@@ -288,15 +271,14 @@ impl Store for SqliteStore {
         self.readers.read(move |db| gates::all(db, venue)).await
     }
 
-    async fn put_session(
+    async fn put_sessions(
         &self,
         venue: VenueNumber,
-        session: &Session,
+        sessions: Vec<Session>,
         now: EpochMillis,
-    ) -> Result<Change> {
-        let session = session.clone();
+    ) -> Result<Vec<Change>> {
         self.writer
-            .write(move |db| sessions::put(db, venue, &session, now))
+            .write(move |db| sessions::put(db, venue, &sessions, now))
             .await
     }
 
@@ -325,6 +307,55 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn stage_tickets(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        day: Option<ServiceDay>,
+        lines: SetLines,
+        now: EpochMillis,
+    ) -> Result<Vec<Upserted>> {
+        self.writer
+            .write(move |db| staged_tickets::stage(db, venue, set, day.as_ref(), &lines, now))
+            .await
+    }
+
+    async fn plan_set(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        rule: Option<VanishRule>,
+        now: EpochMillis,
+    ) -> Result<SetCounts> {
+        self.readers
+            .read(move |db| staged_tickets::plan(db, venue, set, rule.as_ref(), now))
+            .await
+    }
+
+    async fn apply_set(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        rule: Option<VanishRule>,
+        now: EpochMillis,
+    ) -> Result<SetOutcome> {
+        self.writer
+            .write(move |db| staged_tickets::apply(db, venue, set, rule.as_ref(), now))
+            .await
+    }
+
+    async fn drop_set(&self, venue: VenueNumber, set: SetId) -> Result<()> {
+        self.writer
+            .write(move |db| staged_tickets::drop_set(db, venue, set))
+            .await
+    }
+
+    async fn forget_sets(&self, begun_before: EpochMillis) -> Result<u64> {
+        self.writer
+            .write(move |db| staged_tickets::forget(db, begun_before))
+            .await
+    }
+
     async fn tickets(
         &self,
         venue: VenueNumber,
@@ -336,26 +367,14 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn cancel_ticket(
+    async fn change_tickets(
         &self,
         venue: VenueNumber,
-        number: TicketNumber,
-        cause: CancelCause,
+        acts: Vec<(TicketNumber, TicketAct)>,
         now: EpochMillis,
-    ) -> Result<Option<TicketInSession>> {
+    ) -> Result<Vec<Acted>> {
         self.writer
-            .write(move |db| tickets::cancel(db, venue, number, cause, now))
-            .await
-    }
-
-    async fn reissue_ticket(
-        &self,
-        venue: VenueNumber,
-        number: TicketNumber,
-        revision: u8,
-    ) -> Result<Option<Reissued>> {
-        self.writer
-            .write(move |db| tickets::reissue(db, venue, number, revision))
+            .write(move |db| ticket_acts::act(db, venue, &acts, now))
             .await
     }
 

@@ -2,10 +2,14 @@
 //! are refused untouched.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use super::readers::Readers;
+use super::writer::Writer;
+use super::{SqliteStore, venues};
 use crate::store::StoreError;
 
 mod schema {
@@ -98,6 +102,24 @@ impl DatabaseError {
             StoreError::Damaged(found) => Self::Damaged { path, found },
             source => Self::Store { path, source },
         }
+    }
+}
+
+impl SqliteStore {
+    /// Opens the file, making it or bringing its schema up to date. `software` names the version
+    /// of the program: when it is another one than last time, all lists get their next version.
+    /// Blocks.
+    pub fn open(path: &Path, software: &str) -> std::result::Result<Self, DatabaseError> {
+        look(path)?;
+        let connection = writer(path)?;
+        venues::note_software(&connection, software)
+            .map_err(|error| DatabaseError::of(path, error))?;
+        let writer = Writer::start(connection)
+            .map_err(|error| DatabaseError::of(path, StoreError::Unavailable(error.to_string())))?;
+        Ok(Self {
+            writer: Arc::new(writer),
+            readers: Readers::new(path.to_owned()),
+        })
     }
 }
 

@@ -26,6 +26,20 @@ macro_rules! session_where {
 pub(super) fn put(
     connection: &Connection,
     venue: VenueNumber,
+    sessions: &[Session],
+    now: EpochMillis,
+) -> Result<Vec<Change>> {
+    let mut versions = Versions::new(connection, venue);
+    sessions
+        .iter()
+        .map(|session| put_one(connection, venue, &mut versions, session, now))
+        .collect()
+}
+
+fn put_one(
+    connection: &Connection,
+    venue: VenueNumber,
+    versions: &mut Versions<'_>,
     session: &Session,
     now: EpochMillis,
 ) -> Result<Change> {
@@ -34,7 +48,6 @@ pub(super) fn put(
         return Ok(Change::Unchanged);
     }
     write(connection, venue, session, now)?;
-    let mut versions = Versions::new(connection, venue);
     settle_bounds(connection, venue, &session.service_day)?;
     settings_changed(connection, venue, &session.service_day, now)?;
     versions.next(&session.service_day)?;
@@ -45,9 +58,9 @@ pub(super) fn put(
         settle_bounds(connection, venue, &old.service_day)?;
         settings_changed(connection, venue, &old.service_day, now)?;
         versions.next(&old.service_day)?;
-        moves::move_session(connection, venue, &mut versions, &old.service_day, session)?;
+        moves::move_session(connection, venue, versions, &old.service_day, session)?;
     }
-    moves::update_tombstones_of(connection, venue, &mut versions, session, now)?;
+    moves::update_tombstones_of(connection, venue, versions, session, now)?;
     if old.reentry != session.reentry {
         let mut feed = Feed::begin(connection, venue)?;
         standings::settle_session(connection, venue, session, now, &mut feed)?;

@@ -5,16 +5,15 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 use stile_core::ids::{SessionId, TicketNumber, VenueNumber};
-use stile_core::ticket::{CancelCause, Session, Standing, TicketStatus};
-use stile_core::time::EpochMillis;
+use stile_core::ticket::{Session, Standing, TicketStatus};
+use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::feed::Feed;
 use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
 use super::{erasure, holders, moves, quarantine, sessions, standings};
 use crate::store::{
-    Change, ListRow, Reissued, Result, StoreError, TicketFields, TicketInSession, TicketUpsert,
-    Upserted,
+    Change, ListRow, Result, StoreError, TicketFields, TicketInSession, TicketUpsert, Upserted,
 };
 
 pub(super) fn upsert(
@@ -25,91 +24,75 @@ pub(super) fn upsert(
 ) -> Result<Vec<Upserted>> {
     let stripped = erasure::without_erased(connection, venue, lines)?;
     let lines = stripped.as_deref().unwrap_or(lines);
-    let mut upsert = Upsert {
-        connection,
-        venue,
-        versions: Versions::new(connection, venue),
-        sessions: HashMap::new(),
-        arrived: Vec::new(),
-        unsettled: Vec::new(),
-        now,
-    };
+    let mut upsert = Upsert::new(connection, venue, now);
     let outcomes = lines
         .iter()
-        .map(|line| upsert.line(line))
+        .map(|line| upsert.line(line, None))
         .collect::<Result<_>>()?;
-    let mut feed = Feed::begin(connection, venue)?;
-    quarantine::release(connection, venue, &upsert.arrived, now, &mut feed)?;
-    for number in upsert.unsettled {
-        standings::settle_ticket(connection, venue, number, now, &mut feed)?;
-    }
-    feed.finish()?;
+    upsert.settle()?;
     Ok(outcomes)
 }
 
-/// One call's worth of lines.
-struct Upsert<'c> {
+/// What a line comes to.
+pub(super) enum Judged {
+    /// It is not taken.
+    Refused(Upserted),
+    /// It is the first of its ticket.
+    New(Rc<Session>),
+    /// Its ticket is as it says.
+    Same,
+    /// Its ticket changes to this.
+    Differs {
+        old: Box<DayRow>,
+        row: Box<ListRow>,
+        session: Rc<Session>,
+    },
+}
+
+/// Says what lines come to; changes nothing.
+pub(super) struct Judge<'c> {
     connection: &'c Connection,
     venue: VenueNumber,
-    versions: Versions<'c>,
     /// Sessions looked up so far; lines of one file name few.
     sessions: HashMap<SessionId, Option<Rc<Session>>>,
-    /// Tickets that are new: records may be waiting for them.
-    arrived: Vec<TicketNumber>,
-    /// Tickets whose entries may stand otherwise now.
-    unsettled: Vec<TicketNumber>,
     now: EpochMillis,
 }
 
-impl Upsert<'_> {
-    fn line(&mut self, line: &TicketUpsert) -> Result<Upserted> {
-        let outcome = self.put(line)?;
-        if let Upserted::Put(_) = outcome {
-            let (connection, venue) = (self.connection, self.venue);
-            holders::put(connection, venue, line.number, line.holder.as_deref())?;
+impl<'c> Judge<'c> {
+    pub(super) fn new(connection: &'c Connection, venue: VenueNumber, now: EpochMillis) -> Self {
+        Self {
+            connection,
+            venue,
+            sessions: HashMap::new(),
+            now,
         }
-        Ok(outcome)
     }
 
-    fn put(&mut self, line: &TicketUpsert) -> Result<Upserted> {
+    /// A line, of the set of `day` if one is given.
+    pub(super) fn line(&mut self, line: &TicketUpsert, day: Option<&ServiceDay>) -> Result<Judged> {
         let Some(session) = self.session(&line.fields.session_id)? else {
-            return Ok(Upserted::UnknownSession);
+            return Ok(Judged::Refused(Upserted::UnknownSession));
         };
+        if day.is_some_and(|day| *day != session.service_day) {
+            return Ok(Judged::Refused(Upserted::NotOfDay));
+        }
         let document = line.fields.document.as_ref();
         if document.is_some_and(|document| document.day != session.service_day) {
-            return Ok(Upserted::OtherDay);
+            return Ok(Judged::Refused(Upserted::OtherDay));
         }
-        let number = line.number;
-        let cancelled_at = (line.status == Some(TicketStatus::Cancelled)).then_some(self.now);
-        let Some(old) = current(self.connection, self.venue, number)? else {
-            let row = DayRow {
-                day: session.service_day.clone(),
-                bucket: line.bucket,
-                row: ListRow {
-                    number,
-                    status: line.status.unwrap_or(TicketStatus::Valid),
-                    cancel_cause: line.cancel_cause,
-                    cancelled_at,
-                    revision: 0,
-                    standing: Standing::Live,
-                    version: self.versions.next(&session.service_day)?,
-                    fields: line.fields.clone(),
-                },
-            };
-            insert(self.connection, self.venue, &row)?;
-            self.arrived.push(number);
-            return Ok(Upserted::Put(Change::Created));
+        let Some(old) = current(self.connection, self.venue, line.number)? else {
+            return Ok(Judged::New(session));
         };
         if old.row.fields.ticket_id != line.fields.ticket_id {
-            return Ok(Upserted::NumberTaken);
+            return Ok(Judged::Refused(Upserted::NumberTaken));
         }
         match (line.fields.source_version, old.row.fields.source_version) {
-            (Some(new), Some(old)) if new < old => Ok(Upserted::Outdated(old)),
-            _ => self.change(old, line, &session),
+            (Some(new), Some(old)) if new < old => Ok(Judged::Refused(Upserted::Outdated(old))),
+            _ => Ok(self.existing(old, line, session)),
         }
     }
 
-    fn change(&mut self, old: DayRow, line: &TicketUpsert, session: &Session) -> Result<Upserted> {
+    fn existing(&self, old: DayRow, line: &TicketUpsert, session: Rc<Session>) -> Judged {
         let (status, cancel_cause) = match line.status {
             Some(status) => (status, line.cancel_cause),
             None => (old.row.status, old.row.cancel_cause),
@@ -118,7 +101,7 @@ impl Upsert<'_> {
             (status == TicketStatus::Cancelled).then(|| old.row.cancelled_at.unwrap_or(self.now));
         // A line that does not count changes does not reset the count.
         let source_version = line.fields.source_version.or(old.row.fields.source_version);
-        let mut row = ListRow {
+        let row = ListRow {
             fields: TicketFields {
                 source_version,
                 ..line.fields.clone()
@@ -130,24 +113,13 @@ impl Upsert<'_> {
             ..old.row.clone()
         };
         if row == old.row {
-            return Ok(Upserted::Put(Change::Unchanged));
+            return Judged::Same;
         }
-        let (number, was) = (row.number, &old.row.fields);
-        let changes_session = row.fields.session_id != was.session_id;
-        if changes_session || row.fields.admits != was.admits {
-            self.unsettled.push(number);
+        Judged::Differs {
+            old: Box::new(old),
+            row: Box::new(row),
+            session,
         }
-        let (connection, venue) = (self.connection, self.venue);
-        if old.day != session.service_day {
-            moves::relocate(connection, venue, &mut self.versions, old, row, session)?;
-        } else {
-            row.version = self.versions.next(&old.day)?;
-            replace(connection, venue, &DayRow { row, ..old })?;
-            if changes_session {
-                moves::follow(connection, venue, &mut self.versions, number, session)?;
-            }
-        }
-        Ok(Upserted::Put(Change::Changed))
     }
 
     fn session(&mut self, id: &SessionId) -> Result<Option<Rc<Session>>> {
@@ -160,46 +132,116 @@ impl Upsert<'_> {
     }
 }
 
-pub(super) fn cancel(
-    connection: &Connection,
-    venue: VenueNumber,
-    number: TicketNumber,
-    cause: CancelCause,
-    now: EpochMillis,
-) -> Result<Option<TicketInSession>> {
-    let Some(mut ticket) = current(connection, venue, number)? else {
-        return Ok(None);
-    };
-    let (status, cause) = (TicketStatus::Cancelled, Some(cause));
-    if (ticket.row.status, ticket.row.cancel_cause) != (status, cause) {
-        (ticket.row.status, ticket.row.cancel_cause) = (status, cause);
-        ticket.row.cancelled_at.get_or_insert(now);
-        ticket.row.version = Versions::new(connection, venue).next(&ticket.day)?;
-        replace(connection, venue, &ticket)?;
-    }
-    in_session(connection, venue, ticket.row).map(Some)
+/// Puts lines, within one transaction.
+pub(super) struct Upsert<'c> {
+    judge: Judge<'c>,
+    versions: Versions<'c>,
+    /// Tickets that are new: records may be waiting for them.
+    arrived: Vec<TicketNumber>,
+    /// Tickets whose entries may stand otherwise now.
+    unsettled: Vec<TicketNumber>,
 }
 
-pub(super) fn reissue(
-    connection: &Connection,
-    venue: VenueNumber,
-    number: TicketNumber,
-    revision: u8,
-) -> Result<Option<Reissued>> {
-    let Some(mut ticket) = current(connection, venue, number)? else {
-        return Ok(None);
-    };
-    let has = ticket.row.revision;
-    if revision != has {
-        if has.checked_add(1) != Some(revision) {
-            return Ok(Some(Reissued::Has(has)));
+impl<'c> Upsert<'c> {
+    pub(super) fn new(connection: &'c Connection, venue: VenueNumber, now: EpochMillis) -> Self {
+        Self {
+            judge: Judge::new(connection, venue, now),
+            versions: Versions::new(connection, venue),
+            arrived: Vec::new(),
+            unsettled: Vec::new(),
         }
-        ticket.row.revision = revision;
-        ticket.row.version = Versions::new(connection, venue).next(&ticket.day)?;
-        replace(connection, venue, &ticket)?;
     }
-    let ticket = in_session(connection, venue, ticket.row)?;
-    Ok(Some(Reissued::Done(Box::new(ticket))))
+
+    /// The lists' next versions, as far as lines gave them.
+    pub(super) fn versions(&mut self) -> &mut Versions<'c> {
+        &mut self.versions
+    }
+
+    /// The session of an id.
+    pub(super) fn session(&mut self, id: &SessionId) -> Result<Option<Rc<Session>>> {
+        self.judge.session(id)
+    }
+
+    /// Puts a line, of the set of `day` if one is given.
+    pub(super) fn line(
+        &mut self,
+        line: &TicketUpsert,
+        day: Option<&ServiceDay>,
+    ) -> Result<Upserted> {
+        let outcome = match self.judge.line(line, day)? {
+            Judged::Refused(outcome) => return Ok(outcome),
+            Judged::Same => Change::Unchanged,
+            Judged::New(session) => {
+                self.insert(line, &session)?;
+                Change::Created
+            }
+            Judged::Differs { old, row, session } => {
+                self.change(*old, *row, &session)?;
+                Change::Changed
+            }
+        };
+        let (connection, venue) = (self.judge.connection, self.judge.venue);
+        holders::put(connection, venue, line.number, line.holder.as_deref())?;
+        Ok(Upserted::Put(outcome))
+    }
+
+    /// Does for the lines so far what follows from them: accepts records that waited for their
+    /// tickets, and settles standings anew.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let (connection, venue, now) = (self.judge.connection, self.judge.venue, self.judge.now);
+        let mut feed = Feed::begin(connection, venue)?;
+        quarantine::release(connection, venue, &self.arrived, now, &mut feed)?;
+        self.arrived.clear();
+        for number in self.unsettled.drain(..) {
+            standings::settle_ticket(connection, venue, number, now, &mut feed)?;
+        }
+        feed.finish()
+    }
+
+    fn insert(&mut self, line: &TicketUpsert, session: &Session) -> Result<()> {
+        let now = self.judge.now;
+        let row = DayRow {
+            day: session.service_day.clone(),
+            bucket: line.bucket,
+            row: ListRow {
+                number: line.number,
+                status: line.status.unwrap_or(TicketStatus::Valid),
+                cancel_cause: line.cancel_cause,
+                cancelled_at: (line.status == Some(TicketStatus::Cancelled)).then_some(now),
+                revision: 0,
+                standing: Standing::Live,
+                version: self.versions.next(&session.service_day)?,
+                fields: line.fields.clone(),
+            },
+        };
+        insert(self.judge.connection, self.judge.venue, &row)?;
+        self.arrived.push(line.number);
+        Ok(())
+    }
+
+    /// Puts a ticket's row in place of its old one, in the list of its session's day.
+    pub(super) fn change(
+        &mut self,
+        old: DayRow,
+        mut row: ListRow,
+        session: &Session,
+    ) -> Result<()> {
+        let (number, was) = (row.number, &old.row.fields);
+        let changes_session = row.fields.session_id != was.session_id;
+        if changes_session || row.fields.admits != was.admits {
+            self.unsettled.push(number);
+        }
+        let (connection, venue) = (self.judge.connection, self.judge.venue);
+        if old.day != session.service_day {
+            return moves::relocate(connection, venue, &mut self.versions, old, row, session);
+        }
+        row.version = self.versions.next(&old.day)?;
+        replace(connection, venue, &DayRow { row, ..old })?;
+        if changes_session {
+            moves::follow(connection, venue, &mut self.versions, number, session)?;
+        }
+        Ok(())
+    }
 }
 
 pub(super) fn get(
@@ -215,7 +257,7 @@ pub(super) fn get(
     numbers.iter().map(one).collect()
 }
 
-fn in_session(
+pub(super) fn in_session(
     connection: &Connection,
     venue: VenueNumber,
     ticket: ListRow,

@@ -6,6 +6,7 @@ mod audit;
 mod devices;
 mod operators;
 mod records;
+mod ticket_sets;
 mod tickets;
 mod venues;
 
@@ -14,5 +15,6 @@ pub use audit::*;
 pub use devices::*;
 pub use operators::*;
 pub use records::*;
+pub use ticket_sets::*;
 pub use tickets::*;
 pub use venues::*;

@@ -1,5 +1,6 @@
 //! Tickets, and the lists that they stand in.
 
+use serde::{Deserialize, Serialize};
 use stile_core::codes::document::DOCUMENT_HASH_BYTES;
 use stile_core::ids::{LastFour, OrderNumber, SessionId, TicketId, TicketNumber, Zone};
 use stile_core::ticket::{CancelCause, DigitsOf, Session, Standing, TicketStatus};
@@ -8,7 +9,7 @@ use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use super::Change;
 
 /// What an upsert may set of a ticket, whatever it was before.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TicketFields {
     /// The booking system's id.
     pub ticket_id: TicketId,
@@ -75,7 +76,7 @@ pub enum Erased {
 
 /// A document, as far as it is kept: a hash under one day's key. It goes along when the ticket
 /// moves, and stands in the list of its own day alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentHash {
     /// The service day whose key it is hashed under.
     pub day: ServiceDay,
@@ -84,7 +85,7 @@ pub struct DocumentHash {
 }
 
 /// One line of an upsert.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TicketUpsert {
     /// Its number, derived from its id.
     pub number: TicketNumber,
@@ -113,6 +114,8 @@ pub enum Upserted {
     OtherDay,
     /// Another ticket has this number.
     NumberTaken,
+    /// Its session is of another day than the set that the line is of.
+    NotOfDay,
 }
 
 /// A row of a day's list: a ticket, or the tombstone of one.
@@ -126,7 +129,7 @@ pub struct ListRow {
     pub status: TicketStatus,
     /// Why it was cancelled, if it was.
     pub cancel_cause: Option<CancelCause>,
-    /// When the store took it to be cancelled; none while it is not.
+    /// When the store took it to be cancelled or deleted; none while it is neither.
     pub cancelled_at: Option<EpochMillis>,
     /// Counts up when it is issued anew.
     pub revision: u8,
@@ -145,13 +148,31 @@ pub struct TicketInSession {
     pub session: Session,
 }
 
-/// What came of issuing a ticket anew.
+/// What is done to a ticket. Doing it again changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reissued {
-    /// It has the revision asked for.
+pub enum TicketAct {
+    /// Cancels it, or changes the cause of a cancelled one, which stays cancelled since when it
+    /// was.
+    Cancel(CancelCause),
+    /// Makes it valid if it is cancelled, and takes it out of the deleted ones if it is one.
+    Restore,
+    /// Moves it to another session, whose admission window it has from then on.
+    Move(SessionId),
+    /// Issues it anew: gives it this revision, which must be one more than it has.
+    Reissue(u8),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acted {
+    /// The ticket is so.
     Done(Box<TicketInSession>),
-    /// It has this one, which is not the one before; nothing was changed.
-    Has(u8),
+    /// There is no such ticket.
+    NoTicket,
+    /// There is no such session.
+    NoSession,
+    /// It has this revision, which is neither the one asked for nor the one before.
+    HasRevision(u8),
 }
 
 /// What holds for a day's list as a whole.
