@@ -64,6 +64,10 @@ acts! {
     ApiKeyRevoke = "api_key.revoke";
     /// The booking system's secret was imported.
     SecretImport = "secret.import";
+    /// How long the audit log is kept was set.
+    RetentionSet = "retention.set";
+    /// What may be kept no longer was removed by command.
+    RetentionRun = "retention.run";
     /// A sister venue was added.
     SisterAdd = "sister.add";
     /// A sister venue, or a key of one, was removed.

@@ -7,7 +7,8 @@ use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::{
-    Command, GateCommand, KeyCommand, OperatorCommand, SisterCommand, VenueCommand, VisitorCommand,
+    Command, GateCommand, KeyCommand, OperatorCommand, RetentionCommand, SisterCommand,
+    VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
 use stile_core::protocol::Code;
@@ -55,10 +56,13 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Visitor(VisitorCommand::Erase { venue, .. }) => {
             (at(Act::VisitorErase, venue), None)
         }
+        Command::Retention(RetentionCommand::Run { .. }) => ((Act::RetentionRun, At::Server), None),
+        Command::Retention(RetentionCommand::Set { .. }) => ((Act::RetentionSet, At::Server), None),
         Command::Enrol(enrol) => (at(Act::DeviceInvite, &enrol.venue), None),
         Command::Venue(VenueCommand::Show { .. })
         | Command::Operator(OperatorCommand::List { .. })
         | Command::Audit(_)
+        | Command::Retention(RetentionCommand::Status)
         | Command::Openapi
         | Command::Serve(_)
         // A copy changes nothing. Of a database that is put back, the new generation tells; one that

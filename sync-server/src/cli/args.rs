@@ -86,6 +86,10 @@ pub enum Command {
     /// Visitors, as far as anything is known of them.
     #[command(subcommand)]
     Visitor(VisitorCommand),
+    /// What is removed when its time is over: phones, hashes and their keys 72 hours after their
+    /// day, the audit log after the days that are set. A running server does it daily.
+    #[command(subcommand)]
+    Retention(RetentionCommand),
     /// Prints the audit log, one act a line, as JSON: who did what, and when.
     Audit(Audit),
     /// Keeps a damaged database aside and reads its records out to a file.
@@ -126,6 +130,24 @@ pub struct Restore {
     /// The copy.
     #[arg(value_name = "FILE")]
     pub from: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RetentionCommand {
+    /// Removes now what may be kept no longer, and prints what was removed.
+    Run {
+        /// Also where the server doubts its clock. Look at it first: what is removed is gone.
+        #[arg(long)]
+        clock_is_right: bool,
+    },
+    /// Prints the newest runs, and how long the audit log is kept.
+    Status,
+    /// Sets how long the audit log is kept.
+    Set {
+        /// Days, at least 180.
+        #[arg(long)]
+        days: u16,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

@@ -10,6 +10,7 @@ mod commands;
 mod import_key;
 mod logs;
 mod operators;
+mod retention;
 mod serve;
 mod sisters;
 
@@ -96,6 +97,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
+        Command::Retention(command) => commands::run(place, act, retention::retention(command)),
         Command::Audit(command) => commands::run(place, act, audit::audit(command)),
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use stile_sync_server::config::Limits;
 use stile_sync_server::http;
 use stile_sync_server::server::Server;
+use stile_sync_server::store::RetentionRun;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -81,10 +82,9 @@ async fn keep_house(server: Arc<Server>) {
     let mut days = tokio::time::interval(HOUSEKEEPING);
     loop {
         days.tick().await;
-        match server.forget_holders().await {
-            Ok(0) => {}
-            Ok(phones) => info!(phones, "phones of days long over were removed"),
-            Err(error) => warn!(%error, "phones could not be removed; tried again tomorrow"),
+        match server.run_retention(false).await {
+            Ok(runs) => runs.iter().for_each(say),
+            Err(error) => warn!(%error, "what is over could not be removed; tried again tomorrow"),
         }
         match server.forget_sets().await {
             Ok(0) => {}
@@ -93,13 +93,14 @@ async fn keep_house(server: Arc<Server>) {
                 warn!(%error, "what is left of sets of tickets is removed tomorrow");
             }
         }
-        match server.forget_document_keys().await {
-            Ok(0) => {}
-            Ok(keys) => info!(keys, "keys for documents of days long over were removed"),
-            Err(error) => {
-                warn!(%error, "keys for documents could not be removed; tried again tomorrow")
-            }
-        }
+    }
+}
+
+fn say(run: &RetentionRun) {
+    match &run.held {
+        Some(why) => warn!(job = ?run.job, why, "nothing is removed"),
+        None if run.removed > 0 => info!(job = ?run.job, removed = run.removed, "removed"),
+        None => {}
     }
 }
 

@@ -8,10 +8,9 @@ use stile_core::codes::Format;
 use stile_core::ids::SessionId;
 use stile_core::keys::DocumentKey;
 use stile_core::policy::Policy;
-use stile_core::time::{EpochSeconds, ServiceDay};
+use stile_core::time::ServiceDay;
 
 use super::Server;
-use super::lists::KEPT_AFTER_DAY_S;
 use crate::error::ServerError;
 use crate::import::{NumberedLine, TicketLine};
 use crate::store::DocumentHash;
@@ -108,13 +107,5 @@ impl Server {
             }
         };
         unseal_document_key(&self.vault, venue, day, &sealed)
-    }
-
-    /// Removes the keys for documents of days that ended 72 hours ago: nobody can try numbers
-    /// against their hashes then. Says how many went.
-    pub async fn forget_document_keys(&self) -> Result<u64, ServerError> {
-        let now = self.now().seconds();
-        let ended_before = EpochSeconds(now.0.saturating_sub(KEPT_AFTER_DAY_S));
-        Ok(self.store.forget_document_keys(ended_before).await?)
     }
 }

@@ -15,6 +15,7 @@ mod open;
 mod operators;
 mod policy_bounds;
 mod records;
+mod retention;
 mod sessions;
 mod shared_codes;
 mod sisters;

@@ -6,10 +6,8 @@ use stile_core::ids::{Kid, TicketNumber, VenueId};
 use stile_core::policy::{Policy, V1Key};
 use stile_core::protocol::{VerifyAnswer, VerifyRequest};
 use stile_core::ticket::DigitsOf;
-use stile_core::time::EpochSeconds;
 use zeroize::Zeroizing;
 
-use super::lists::KEPT_AFTER_DAY_S;
 use super::{Device, Server};
 use crate::error::ServerError;
 use crate::import::Phone;
@@ -122,14 +120,6 @@ impl Server {
         let context = holder_context(venue, number);
         self.vault
             .seal(&context, phone.digits().as_bytes(), &*self.random)
-    }
-
-    /// Removes what may be kept no longer: phones of tickets whose day ended 72 hours ago. Says
-    /// how many went.
-    pub async fn forget_holders(&self) -> Result<u64, ServerError> {
-        let now = self.now().seconds();
-        let ended_before = EpochSeconds(now.0.saturating_sub(KEPT_AFTER_DAY_S));
-        Ok(self.store.forget_holders(ended_before).await?)
     }
 }
 

@@ -153,6 +153,27 @@ pub trait Store: Send + Sync {
     /// [`Store::pull`], in a count of their own.
     async fn audit(&self, log: VenueNumber, after: Position, limit: u32) -> Result<AuditPage>;
 
+    // Retention
+
+    /// What retention goes by, with at most `runs` of its newest runs.
+    async fn retention(&self, runs: u32) -> Result<RetentionState>;
+
+    /// Keeps a run of a job, and the newest `keep` of all.
+    async fn keep_retention_run(&self, run: RetentionRun, keep: u32) -> Result<()>;
+
+    /// Sets how many days the audit log is kept.
+    async fn set_keep_days(&self, days: u16) -> Result<()>;
+
+    /// Removes the hashes of codes and documents of at most `limit` rows of a list, of any venue,
+    /// that ended before; the list as in [`Store::upsert_tickets`].
+    async fn forget_hashes(&self, ended_before: EpochSeconds, limit: u32) -> Result<Swept>;
+
+    /// Removes at most `limit` acts from before, of all logs; the positions that they had are not
+    /// given again. An act stays as long as one before it in its log stays, unless that one is
+    /// later than `now`.
+    async fn forget_acts(&self, before: EpochMillis, now: EpochMillis, limit: u32)
+    -> Result<Swept>;
+
     // Gates and sessions
 
     /// Puts a gate. Unless it is the same, all lists of the venue get their next version, and

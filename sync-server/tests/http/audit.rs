@@ -228,3 +228,35 @@ fn commands_are_kept_with_the_user_who_ran_them() {
         4
     );
 }
+
+#[test]
+fn what_was_removed_and_when_is_shown_by_command() {
+    let program = Program::new();
+    program.add_venue();
+    let json = |args: &[&str]| serde_json::from_str::<Value>(&program.run(args)).unwrap();
+    assert_eq!(
+        json(&["retention", "status"]),
+        json!({ "keep_days": 180, "runs": [] })
+    );
+    let runs = json(&["retention", "run"]);
+    assert_eq!(runs.as_array().unwrap().len(), 4);
+    program.run(&["retention", "set", "--days", "400"]);
+    let few = program
+        .command(&["retention", "set", "--days", "30"])
+        .output();
+    let few = few.unwrap();
+    assert!(!few.status.success());
+    assert!(String::from_utf8_lossy(&few.stderr).contains("days: at least 180"));
+    let status = json(&["retention", "status"]);
+    assert_eq!(status["keep_days"], 400);
+    for run in status["runs"].as_array().unwrap() {
+        assert!(
+            run["at"].is_i64() && run["removed"] == 0 && run["job"].is_string(),
+            "{run}"
+        );
+    }
+    let log = program.run(&["audit"]);
+    for act in ["retention.run", "retention.set"] {
+        assert!(log.contains(act), "{log}");
+    }
+}

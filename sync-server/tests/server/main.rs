@@ -11,4 +11,5 @@ mod codes;
 mod enrolment;
 mod folder;
 mod full_disk;
+mod retention;
 mod whitelist;

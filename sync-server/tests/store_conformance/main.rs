@@ -15,6 +15,7 @@ mod feed;
 mod filing;
 mod lists;
 mod pulling;
+mod retention;
 mod sets;
 mod tickets;
 mod undone;
@@ -94,6 +95,9 @@ macro_rules! every_test_for {
             erasure:
                 an_erased_holder_is_gone_from_every_list_and_stays_gone,
                 an_order_is_known_by_its_tickets;
+            retention:
+                hashes_go_from_lists_that_are_over_in_small_steps,
+                acts_go_in_their_order_and_their_positions_are_not_given_again;
             lists:
                 what_changes_gives_lists_their_next_version_and_nothing_else_does,
                 a_snapshot_sees_one_moment,

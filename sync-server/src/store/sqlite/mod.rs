@@ -24,6 +24,7 @@ mod operators;
 mod quarantine;
 mod readers;
 mod records;
+mod retention;
 mod salvage;
 mod sessions;
 mod snapshot;
@@ -229,6 +230,41 @@ impl Store for SqliteStore {
     async fn audit(&self, log: VenueNumber, after: Position, limit: u32) -> Result<AuditPage> {
         self.readers
             .read(move |db| audit::page(db, log, after, limit))
+            .await
+    }
+
+    async fn retention(&self, runs: u32) -> Result<RetentionState> {
+        self.readers
+            .read(move |db| retention::state(db, runs))
+            .await
+    }
+
+    async fn keep_retention_run(&self, run: RetentionRun, keep: u32) -> Result<()> {
+        self.writer
+            .write(move |db| retention::keep(db, &run, keep))
+            .await
+    }
+
+    async fn set_keep_days(&self, days: u16) -> Result<()> {
+        self.writer
+            .write(move |db| retention::set_keep_days(db, days))
+            .await
+    }
+
+    async fn forget_hashes(&self, ended_before: EpochSeconds, limit: u32) -> Result<Swept> {
+        self.writer
+            .write(move |db| retention::hashes(db, ended_before, limit))
+            .await
+    }
+
+    async fn forget_acts(
+        &self,
+        before: EpochMillis,
+        now: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept> {
+        self.writer
+            .write(move |db| retention::acts(db, before, now, limit))
             .await
     }
 

@@ -5,7 +5,7 @@ use stile_core::admissions::Way;
 use stile_core::protocol::{OperatorRole, QuarantineCause, RecordStanding};
 use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
-use crate::store::{Scope, SecretKind};
+use crate::store::{RetentionJob, Scope, SecretKind};
 
 /// An enumeration whose members have words.
 pub(super) trait Word: Sized {
@@ -57,6 +57,12 @@ words! {
         CodesMint = "codes:mint",
         RecordsRead = "records:read",
         Admin = "admin",
+    }
+    RetentionJob {
+        Phones = "phones",
+        DocumentKeys = "document_keys",
+        Hashes = "hashes",
+        Acts = "acts",
     }
     SecretKind {
         Root = "root",
