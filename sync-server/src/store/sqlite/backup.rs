@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -99,8 +99,7 @@ pub fn restore(copy: &Path, database: &Path, now: u64) -> Result<Restored, Backu
     };
     let part = beside(database, "restoring");
     fs::copy(copy, &part).map_err(io(&part))?;
-    let owner_only =
-        fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(OWNER_ONLY));
+    let owner_only = PermissionsExt::from_mode(OWNER_ONLY);
     fs::set_permissions(&part, owner_only).map_err(io(&part))?;
     // One that cannot be read any more says nothing of its generation, and the time says enough.
     let replaced = read_only(database).and_then(|connection| generation(&connection));
