@@ -247,7 +247,8 @@ impl TrustedClock {
     /// after all; else the clock runs on from the supervisor's word, whatever the wall clock says,
     /// until the machine is started again or the server's time is taken.
     pub fn set(&mut self, to: EpochMillis, moment: Moment) {
-        self.floor = to;
+        // The word may have been a slip: it lowers what time never runs below, and does not raise it, so
+        // that the server's next good answer counts more.
         self.guess = to;
         self.unanchored_since = None;
         match self.disputed_time(moment) {
@@ -258,6 +259,7 @@ impl TrustedClock {
                 }
             }
             _ => {
+                self.floor = self.floor.min(to);
                 self.anchor = None;
                 self.disputed = None;
                 self.set = Some(Anchor {
@@ -443,6 +445,20 @@ mod tests {
         let now = clock.now(moment(T, 1_000, 1));
         clock.hear_code(EpochMillis(T + 5 * HOUR), EpochMillis(T), now);
         assert_eq!(clock.now(moment(T, 1_000, 1)).at, EpochMillis(T + 50));
+    }
+
+    #[test]
+    fn a_supervisors_slip_is_over_with_the_servers_next_good_answer() {
+        for slip in [-HOUR / 3, HOUR / 3, 5 * 24 * HOUR] {
+            let mut clock = TrustedClock::new(EpochMillis(T - 24 * HOUR));
+            clock.set(EpochMillis(T + slip), moment(T, 1_000, 1));
+            let later = moment(T + 60_000, 61_000, 1);
+            assert_eq!(clock.now(later).at, EpochMillis(T + slip + 60_000));
+            let heard = clock.hear_server(EpochMillis(T + 60_000), 10, later, None);
+            assert_eq!(heard, Heard::Taken, "{slip}");
+            let now = clock.now(moment(T, 71_000, 1));
+            assert_eq!((now.at.0 - T) / 1_000, 70, "{slip}: it runs, and is right");
+        }
     }
 
     #[test]
