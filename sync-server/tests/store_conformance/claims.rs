@@ -77,6 +77,31 @@ pub async fn a_claim_holds_the_admission_and_the_other_hears_who_has_it(stores: 
     );
 }
 
+pub async fn a_device_that_died_before_the_record_is_not_refused_by_its_own_claim(
+    stores: &dyn Stores,
+) {
+    let bed = Bed::on(stores.make().await).await;
+    bed.put_many_tickets(1).await;
+    let (mut north, south) = (bed.device(1).await, bed.device(2).await);
+    assert!(is_granted(&bed, &north, "t0").await);
+    // Started again, it gives the same place of its log to a new scan.
+    let again = json!({ "scan_id": RecordId::at(NOW, [7; 10]) });
+    assert!(claim(&bed, &north, "t0", again).await.granted);
+    assert!(
+        !is_granted(&bed, &south, "t0").await,
+        "others still hear that it is taken"
+    );
+    // With the record there, another scan is one too many at the same gate as well.
+    file(
+        &bed,
+        &mut north,
+        json!({ "ticket_id": "t0", "claim": "granted" }),
+    )
+    .await;
+    let later = json!({ "scan_id": RecordId::at(NOW, [8; 10]) });
+    assert!(!claim(&bed, &north, "t0", later).await.granted);
+}
+
 pub async fn of_many_claims_at_once_exactly_one_is_granted(stores: &dyn Stores) {
     let bed = Arc::new(Bed::on(stores.make().await).await);
     bed.put_many_tickets(8).await;
@@ -178,8 +203,10 @@ pub async fn a_party_claims_until_it_is_full_and_exits_make_room(stores: &dyn St
     )
     .await;
     let other = bed.device(2).await;
-    let ask =
-        |persons: u8, n: u8| json!({ "persons": persons, "scan_id": RecordId::at(NOW, [n; 10]) });
+    let ask = |persons: u8, n: u8| {
+        let id = RecordId::at(NOW, [n; 10]);
+        json!({ "persons": persons, "scan_id": id, "sequence": n })
+    };
     let first = claim(&bed, &other, "p", ask(1, 1)).await;
     assert_eq!((first.granted, first.remaining), (true, 1));
     let second = claim(&bed, &other, "p", ask(2, 2)).await;

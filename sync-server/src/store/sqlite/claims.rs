@@ -40,6 +40,7 @@ pub(super) fn claim(
         day: facts.day,
         checkpoint: request.checkpoint.clone(),
     };
+    void_unwritten(connection, venue, device, &admission, request)?;
     let answer = judge(connection, venue, &admission, request)?;
     keep(connection, venue, device, &admission, request, &answer, now)?;
     Ok(answer)
@@ -81,6 +82,34 @@ fn judge(
         winner: (!granted).then(|| entered.or(claimed)).flatten(),
         remaining: if granted { free - persons } else { free },
     })
+}
+
+/// A device that asks for a place of its log once more has no record there: what it claimed for
+/// that place before, such as right before a crash, holds the ticket against nobody.
+fn void_unwritten(
+    connection: &Connection,
+    venue: VenueNumber,
+    device: &DeviceId,
+    admission: &Admission,
+    request: &ClaimRequest,
+) -> Result<()> {
+    let (venue, number, day, checkpoint) = admission.key(venue);
+    connection
+        .prepare_cached(
+            "UPDATE claims INDEXED BY claims_of_admission SET live = 0
+             WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4 AND live
+               AND device_id = ?5 AND log_id = ?6 AND sequence >= ?7",
+        )?
+        .execute(params![
+            venue,
+            number,
+            day,
+            checkpoint,
+            device.as_str(),
+            request.log_id.0,
+            to_i64(request.sequence)?
+        ])?;
+    Ok(())
 }
 
 struct Live {
