@@ -62,6 +62,7 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Venue(VenueCommand::Show { .. })
         | Command::Operator(OperatorCommand::List { .. })
         | Command::Audit(_)
+        | Command::Quarantine(_)
         | Command::Retention(RetentionCommand::Status)
         | Command::Openapi
         | Command::Serve(_)

@@ -90,6 +90,8 @@ pub enum Command {
     /// day, the audit log after the days that are set. A running server does it daily.
     #[command(subcommand)]
     Retention(RetentionCommand),
+    /// Prints the records that were set aside for a person, one JSON object a line.
+    Quarantine(Quarantine),
     /// Prints the audit log, one act a line, as JSON: who did what, and when.
     Audit(Audit),
     /// Keeps a damaged database aside and reads its records out to a file.
@@ -148,6 +150,13 @@ pub enum RetentionCommand {
         #[arg(long)]
         days: u16,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Quarantine {
+    /// The records of this venue alone [default: those of all venues].
+    #[arg(long)]
+    pub venue: Option<VenueId>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -10,6 +10,7 @@ mod commands;
 mod import_key;
 mod logs;
 mod operators;
+mod quarantine;
 mod retention;
 mod serve;
 mod sisters;
@@ -98,6 +99,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Enrol(command) => commands::run(place, act, commands::enrol(command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
         Command::Retention(command) => commands::run(place, act, retention::retention(command)),
+        Command::Quarantine(command) => commands::run(place, act, quarantine::quarantine(command)),
         Command::Audit(command) => commands::run(place, act, audit::audit(command)),
     }
 }

@@ -15,13 +15,15 @@ use crate::admissions::{Sender, read};
 use crate::cursor::{Cursors, Stream};
 use crate::error::ServerError;
 use crate::store::{
-    Conflict, ConflictState, FilingBatch, FilingResult, LogStream, Position, StoreError,
-    StoredRecord,
+    Conflict, ConflictState, FilingBatch, FilingResult, LogStream, Position, Quarantined,
+    StoreError, StoredRecord,
 };
 use crate::venue_keys::VenueKeys;
 
 /// Conflicts that are listed at most; a venue with more has another problem.
 const MAX_CONFLICTS: u32 = 1_000;
+/// Quarantined records listed at most.
+const MAX_QUARANTINED: u32 = 10_000;
 /// Records of one pull at most: some 8 MiB of ordinary ones.
 const MAX_PULL: u32 = 10_000;
 
@@ -101,6 +103,12 @@ impl Server {
             cursor: cursors.write(page.next),
             more: page.more,
         })
+    }
+
+    /// The venue's records that were set aside for a person, oldest first, at most 10,000.
+    pub async fn quarantine(&self, venue: &VenueId) -> Result<Vec<Quarantined>, ServerError> {
+        let number = self.keys(venue).await?.number;
+        Ok(self.store.quarantine(number, MAX_QUARANTINED).await?)
     }
 
     /// The venue's conflicts in a state, newest first, at most 1,000.
