@@ -1,10 +1,10 @@
 # What a person does with Stile's source. Each target sets the machine up first.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench setup build fmt lint deny
+.PHONY: help demo test test-arm bench setup build dist-gate fmt lint deny
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: ## show a day at two gates, network lost and found; KEEP=1 leaves it running
 	@scripts/setup.sh demo
@@ -13,6 +13,10 @@ demo: ## show a day at two gates, network lost and found; KEEP=1 leaves it runni
 test: ## run all tests
 	@scripts/setup.sh test
 	@scripts/test.sh
+
+test-arm: ## run the tests of core and turnstile as 64-bit and 32-bit ARM, under qemu
+	@scripts/setup.sh arm
+	@scripts/test-arm.sh
 
 bench: ## measure, and print each figure beside its limit
 	@scripts/setup.sh build
@@ -24,6 +28,10 @@ setup: ## install what is missing on a Debian or Ubuntu machine
 build: ## build the programs for release
 	@scripts/setup.sh build
 	@scripts/with-rust.sh cargo build --workspace --bins --release --locked
+
+dist-gate: ## pack stile-gate for x86_64, aarch64 and armv7 boards, into target/dist/
+	@scripts/setup.sh dist
+	@scripts/dist-gate.sh
 
 fmt: ## format the source
 	@scripts/setup.sh lint

@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
-# Makes a Debian or Ubuntu machine ready to build Stile: setup.sh [build|demo|test|lint|all]
+# Makes a Debian or Ubuntu machine ready to build Stile: setup.sh [build|demo|test|lint|arm|dist|all]
+# (arm: to test for the processors of boards; dist: to build programs for them)
 # Says first what it takes, then installs only what is missing. Writes to target/, .stile/,
 # and where apt and rustup keep their own things; shell profiles and the user's default
 # toolchain stay as they are.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/boards.sh
+. "$(dirname "$0")/boards.sh"
 
 purpose=${1:-all}
-case $purpose in build | demo | test | lint | all) ;;
-*) fail "no such purpose: $purpose (build, demo, test, lint or all)" ;; esac
+case $purpose in build | demo | test | lint | arm | dist | all) ;;
+*) fail "no such purpose: $purpose (build, demo, test, lint, arm, dist or all)" ;; esac
 
 # What a build from nothing takes, measured on two cores and rounded up.
 case $purpose in
 demo | build) minutes=10 build_mib=2048 ;;
 test | lint) minutes=15 build_mib=4096 ;;
+arm | dist) minutes=30 build_mib=6144 ;;
 all) minutes=25 build_mib=6144 ;;
 esac
 memory_mib=1536  # the widest moment: two rustc at once, one of them linking
@@ -61,7 +65,7 @@ check_room() {
     local left=$((build_mib - $(used_mib "$target")))
     memory=$(available_mib)
     say "the first time takes about $minutes minutes on two cores, $(gib "$build_mib") of disk and" \
-        "$(gib "$memory_mib") of memory; later runs take seconds."
+        "$(gib "$memory_mib") of memory; later builds take seconds."
     say "this machine: $(nproc) cores, $(gib "$(free_mib "$target")") of disk free, $(gib "$memory") of memory free."
     [ -z "${STILE_NO_CHECKS:-}" ] || return 0
     [ "$left" -le 0 ] || need_disk "$target" "$left" "the build"
@@ -87,10 +91,30 @@ has_ca_certificates() {
 
 has_downloader() { command -v curl >/dev/null || command -v wget >/dev/null; }
 
+# `all` is for this machine itself; what boards need is asked for by name.
+missing_for_boards() {
+    local arch debian
+    for arch in x86_64 aarch64 armv7; do
+        ! is_native "$arch" || continue
+        debian=$(debian_arch "$arch")
+        command -v "qemu-${arch/armv7/arm}" >/dev/null || echo qemu-user
+        if [ "$purpose" = dist ]; then
+            [ -d "/usr/$(debian_prefix "$arch")/lib" ] || echo "libc6-$debian-cross"
+        elif [ "$arch" != x86_64 ]; then
+            command -v "$(debian_prefix "$arch")-gcc" >/dev/null ||
+                echo "gcc-$(debian_prefix "$arch")" "libc6-dev-$debian-cross"
+        fi
+    done
+    [ "$purpose" = dist ] || return 0
+    python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
+    command -v readelf >/dev/null || echo binutils
+}
+
 missing_packages() {
     has_ca_certificates || echo ca-certificates
     has_c_compiler || echo gcc libc6-dev
     if { wants demo || wants test; } && ! command -v zbarimg >/dev/null; then echo zbar-tools; fi
+    case $purpose in arm | dist) missing_for_boards ;; esac
     if wants test && ! find_python >/dev/null; then echo python3 python3-cryptography; fi
 }
 
@@ -217,6 +241,36 @@ set_up_rust() {
     use_rust || no_rust "$found"
 }
 
+# The standard library for a board's target, by the rustup that the Rust in use is of.
+add_target() { # TARGET
+    local rustup toolchain
+    use_rust && rustup=$(rustup_bin) && toolchain=$("${RUSTC:-rustc}" --print sysroot) || return 1
+    case $toolchain in */toolchains/*) ;; *) return 1 ;; esac
+    say "asking your rustup for $1"
+    timeout 600 "$rustup" target add --toolchain "${toolchain##*/}" "$1" >>"$log" 2>&1 </dev/null
+}
+
+# Else Debian's Rust, which brings the library's source. A target that neither can build is no
+# error here: the script that wants it says that it is left out.
+set_up_target() { # TARGET
+    local rust=()
+    ! (use_rust_for "$1") || return 0
+    if add_target "$1"; then return; fi
+    say "looking for Debian's Rust, which builds the library for $1 from its source"
+    has_apt && can_be_root || return 0
+    debian_rust >/dev/null || refresh_lists
+    read -r -a rust < <(debian_rust) || return 0
+    (install_packages "${rust[@]}" "${rust[0]/rustc/rust}-src") || true
+}
+
+set_up_zig() {
+    "$zig/bin/pip" install -q --no-index "${zig_packages[@]}" >>"$log" 2>&1 </dev/null && return
+    say "asking PyPI for ${zig_packages[*]} (100 MB), into .stile/zig"
+    python3 -m venv --clear "$zig" >>"$log" 2>&1 </dev/null &&
+        "$zig/bin/pip" install -q "${zig_packages[@]}" >>"$log" 2>&1 </dev/null && return
+    fail "zig could not be installed from PyPI. With a mirror: set PIP_INDEX_URL. Details: $log"
+}
+
 set_up_lint() {
     local package
     cargo fmt --version >>"$log" 2>&1 && cargo clippy -V >>"$log" 2>&1 && return
@@ -233,5 +287,9 @@ set_up_lint() {
 check_room
 read -r -a packages <<<"$(missing_packages | tr '\n' ' ')"
 set_up_rust
-if [ "$purpose" = lint ]; then set_up_lint; fi
+case $purpose in
+lint) set_up_lint ;;
+arm | dist) for arch in aarch64 armv7 x86_64; do set_up_target "$(rust_target "$arch")"; done ;;
+esac
+if [ "$purpose" = dist ]; then set_up_zig; fi
 say "ready: Rust $(rust_version) ($(command -v cargo)), set up in $SECONDS s"

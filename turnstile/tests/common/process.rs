@@ -132,20 +132,21 @@ const GATE: &str = "STILE_TEST_GATE";
 /// What runs a program of another processor, with its flags, where the machine itself does not.
 const RUNNER: &str = "STILE_TEST_RUNNER";
 
-/// A call of the program, by itself or by an emulator.
-pub fn program(data: &Path, arguments: &[&str]) -> Command {
+/// The words that start the program, by itself or by an emulator.
+fn program_words() -> Vec<String> {
     let gate = std::env::var(GATE);
     let gate = gate.unwrap_or_else(|_| env!("CARGO_BIN_EXE_stile-gate").to_owned());
     let runner = std::env::var(RUNNER).unwrap_or_default();
-    let mut words = runner.split_whitespace();
-    let mut command = match words.next() {
-        None => Command::new(gate),
-        Some(emulator) => {
-            let mut command = Command::new(emulator);
-            command.args(words).arg(gate);
-            command
-        }
-    };
+    let mut words: Vec<_> = runner.split_whitespace().map(str::to_owned).collect();
+    words.push(gate);
+    words
+}
+
+/// A call of the program.
+pub fn program(data: &Path, arguments: &[&str]) -> Command {
+    let words = program_words();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
     command.args(["--data", data.to_str().unwrap()]);
     command.args(arguments);
     command
@@ -155,7 +156,7 @@ pub fn program(data: &Path, arguments: &[&str]) -> Command {
 /// that it looks for at `/dev/tty`.
 pub fn program_on_terminal(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("setsid");
-    command.args(["--ctty", env!("CARGO_BIN_EXE_stile-gate")]);
+    command.arg("--ctty").args(program_words());
     command.args(["--data", data.to_str().unwrap()]);
     command.args(arguments);
     command
