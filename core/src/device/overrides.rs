@@ -3,7 +3,7 @@
 
 use super::claims::Decided;
 use super::judging::{Asking, Prepared};
-use super::scan::ScanOutcome;
+use super::scan::{Refused, ScanOutcome};
 use super::{Device, Door, OperatorError, words};
 use crate::clock::{Moment, Now};
 use crate::ids::{OperatorId, RecordId};
@@ -18,6 +18,9 @@ const OVERRIDE_MS: i64 = 120_000;
 /// What a supervisor asks for.
 #[derive(Clone, Copy)]
 pub struct OverrideAsked<'a> {
+    /// The record of the refusal that the supervisor sees, a repeat's being that of its first
+    /// reading; none if it was only counted and has no record.
+    pub of: Option<RecordId>,
     /// The supervisor's PIN.
     pub pin: &'a str,
     /// Why, in the supervisor's words.
@@ -47,8 +50,8 @@ struct Words<'a> {
 }
 
 impl Device {
-    /// Overrides the last refused reading of this device. One that is not carried out is on record
-    /// as well. The PIN is not checked where nothing could come of it.
+    /// Overrides the last refused reading of this device, if it is the one that is named. One that
+    /// is not carried out is on record as well. The PIN is not checked where nothing could come of it.
     pub fn override_refusal(&self, asked: &OverrideAsked<'_>) -> Overridden {
         let started = self.platform.micros();
         if let Some(denied) = self.denied_before_pin(asked) {
@@ -69,7 +72,7 @@ impl Device {
         let mut door = self.door();
         let door = &mut *door;
         let now = door.clock.now(moment);
-        if let Some(denied) = door.cannot_override(moment) {
+        if let Some(denied) = door.cannot_override(asked.of, moment) {
             return Some(denied);
         }
         if asked.why.trim().is_empty() {
@@ -78,7 +81,7 @@ impl Device {
         let (prepared, _) = self.judge_refused(door, asked, now, moment).ok()?;
         let keys = std::sync::Arc::clone(&door.keys);
         let question = prepared.question(&keys, &[]);
-        let refused = door.refused.as_ref().map(|refused| refused.reason);
+        let refused = door.refusal(asked.of).map(|refused| refused.reason);
         let mut reasons = asked.waive.iter().copied().chain(refused);
         let waivable = reasons.all(|reason| question.can_be_waived(reason));
         (!waivable).then_some(Denied::NotWaivable)
@@ -92,10 +95,10 @@ impl Device {
         now: Now,
         moment: Moment,
     ) -> Result<(Prepared, crate::verdict::Judged), Denied> {
-        if let Some(denied) = door.cannot_override(moment) {
+        if let Some(denied) = door.cannot_override(asked.of, moment) {
             return Err(denied);
         }
-        let refused = door.refused.as_ref().ok_or(Denied::NothingThere)?;
+        let refused = door.refusal(asked.of).ok_or(Denied::NothingThere)?;
         let (input, read_at) = (refused.input.clone(), refused.now);
         let asking = Asking {
             persons: asked.persons,
@@ -133,7 +136,7 @@ impl Device {
         let decision_us = self.micros_since(started);
         let scan = self.scan_of(door, &prepared, &decided, decision_us);
         let said = Words {
-            refers_to: door.refused.as_ref().and_then(|refused| refused.record_id),
+            refers_to: asked.of,
             waived: decided.waived.clone(),
             supervisor: Some(supervisor),
             why: asked.why,
@@ -162,7 +165,7 @@ impl Device {
         let door = &mut *door;
         let now = door.clock.now(moment);
         let decision_us = self.micros_since(started);
-        let refused = door.refused.as_ref().map(|refused| {
+        let refused = door.refusal(asked.of).map(|refused| {
             let (input, read_at) = (refused.input.clone(), refused.now);
             (input, read_at, refused.reason, refused.record_id)
         });
@@ -256,9 +259,15 @@ fn nothing_read(door: &Door, gate: &Gate, decision_us: u32) -> Scan {
 }
 
 impl Door {
-    /// Why the last refused reading cannot be overridden, if it cannot.
-    fn cannot_override(&self, moment: Moment) -> Option<Denied> {
-        let Some(refused) = &self.refused else {
+    /// The last refused reading, if it is the one that is named.
+    fn refusal(&self, of: Option<RecordId>) -> Option<&Refused> {
+        let last = self.refused.as_ref();
+        last.filter(|refused| refused.record_id == of)
+    }
+
+    /// Why a refused reading cannot be overridden, if it cannot.
+    fn cannot_override(&self, of: Option<RecordId>, moment: Moment) -> Option<Denied> {
+        let Some(refused) = self.refusal(of) else {
             return Some(Denied::NothingThere);
         };
         let same_boot = refused.moment.boot_id == moment.boot_id;

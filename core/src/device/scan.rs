@@ -33,6 +33,8 @@ pub struct ScanOutcome {
     pub free_passage: bool,
     /// The record, unless it is a repeat or could not be written.
     pub record_id: Option<RecordId>,
+    /// Of a repeat, the record of the reading that it repeats: what staff do, they do about that.
+    pub repeats: Option<RecordId>,
     /// The code's format, unless it has none of the shapes or was looked up.
     pub format: Option<codes::Format>,
     /// The ticket, once the code is verified.
@@ -78,6 +80,7 @@ impl ScanOutcome {
             repeat: true,
             resumed: false,
             record_id: None,
+            repeats: self.record_id,
             ..self
         }
     }
@@ -192,6 +195,8 @@ impl Device {
             && !say.one_more
         {
             door.repeats += 1;
+            // What is shown is what a supervisor may waive.
+            door.remember_refused(prepared.input, &repeat, moment);
             return repeat;
         }
         hear_code(door, &prepared, judged.genuine, now);
@@ -286,6 +291,7 @@ impl Device {
             resumed: false,
             free_passage: false,
             record_id: None,
+            repeats: None,
             format: None,
             ticket: None,
             list_age_ms: None,
@@ -319,12 +325,13 @@ pub(super) struct Refused {
 }
 
 impl Door {
-    /// Remembers the last refused reading; an admission that comes after it changes nothing.
+    /// Remembers the last refused reading, with the record of the first if it is a repeat; an
+    /// admission that comes after it changes nothing.
     pub(super) fn remember_refused(&mut self, input: Input, outcome: &ScanOutcome, moment: Moment) {
         if let Verdict::Refuse(refusal) = &outcome.verdict {
             self.refused = Some(Refused {
                 input,
-                record_id: outcome.record_id,
+                record_id: outcome.record_id.or(outcome.repeats),
                 reason: refusal.reason,
                 now: outcome.now,
                 moment,

@@ -151,6 +151,7 @@ impl Device {
             repeat: false,
             resumed: false,
             free_passage: false,
+            repeats: None,
             record_id: match written {
                 Written::Recorded(id) => Some(id),
                 Written::Counted | Written::Not => None,

@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use stile_core::device::{Device, Overridden, OverrideAsked};
+use stile_core::ids::RecordId;
 use stile_core::pin::hash_pin;
 use stile_core::protocol::{Operator, OperatorRole};
 use stile_core::reason::Reason;
@@ -28,8 +29,23 @@ fn supervised() -> AtGate {
     scene
 }
 
+/// Asks for the refusal that was read last.
 fn ask(device: &Device, pin: &str, why: &str, waive: &[Reason]) -> Overridden {
+    let read = records(device, "scan");
+    let last = read.iter().rfind(|scan| scan["verdict"] == "refuse");
+    let of = last.map(|scan| serde_json::from_value(scan["id"].clone()).unwrap());
+    ask_of(device, of, pin, why, waive)
+}
+
+fn ask_of(
+    device: &Device,
+    of: Option<RecordId>,
+    pin: &str,
+    why: &str,
+    waive: &[Reason],
+) -> Overridden {
     device.override_refusal(&OverrideAsked {
+        of,
         pin,
         why,
         waive,
@@ -148,4 +164,36 @@ fn a_locked_out_pin_lets_nobody_in() {
     }
     let locked = ask(&device, PIN, "guessing", &waive);
     assert_eq!(locked.denied, Some(Denied::LockedOut));
+}
+
+#[test]
+fn the_refusal_that_is_shown_is_overridden_though_another_was_refused_between() {
+    let mut scene = supervised();
+    scene.tickets[1].status = TicketStatus::Cancelled;
+    let device = at(&scene, "east");
+    let first = device.scan(&scene.g2(0)).record_id;
+    let between = device.scan(&scene.g2(1)).record_id;
+    let shown = device.scan(&scene.g2(0));
+    assert_eq!((shown.repeat, shown.repeats), (true, first));
+    let waive = [Reason::Cancelled];
+    let other = ask_of(&device, between, PIN, "refund pending", &waive);
+    assert_eq!(other.denied, Some(Denied::NothingThere), "it is not shown");
+    let right = ask_of(&device, first, PIN, "refund pending", &waive);
+    assert!(right.outcome.opens);
+    let ticket = right.outcome.ticket.unwrap();
+    assert_eq!(ticket.number, scene.tickets[0].number);
+    let said = records(&device, "override");
+    assert_eq!(said[1]["refers_to"], serde_json::json!(first));
+}
+
+#[test]
+fn a_refusal_that_was_refused_before_the_last_one_is_overridden_no_more() {
+    let mut scene = supervised();
+    scene.tickets[1].status = TicketStatus::Cancelled;
+    let device = at(&scene, "east");
+    let first = device.scan(&scene.g2(0)).record_id;
+    device.scan(&scene.g2(1));
+    let late = ask_of(&device, first, PIN, "refund pending", &[Reason::Cancelled]);
+    assert_eq!(late.denied, Some(Denied::NothingThere));
+    assert!(!late.outcome.opens);
 }

@@ -39,10 +39,12 @@ fn another_visitor_in_between_ends_no_repeat() {
     let scene = scene(1);
     let device = at(&scene, "east");
     let code = scene.g2(0);
-    assert!(device.scan(&code).opens);
+    let first = device.scan(&code).record_id;
     assert!(device.scan(&scene.g2(1)).opens);
     scene.platform.pass_ms(1_000);
-    assert!(device.scan(&code).repeat);
+    let again = device.scan(&code);
+    assert!(again.repeat && first.is_some());
+    assert_eq!((again.record_id, again.repeats), (None, first));
     scene.platform.pass_ms(2_000);
     assert_eq!(refused(&device.scan(&code)), Some(Reason::AlreadyUsed));
 }

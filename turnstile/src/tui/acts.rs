@@ -56,7 +56,7 @@ pub enum Event {
 /// A verdict in the words of the venue. What is not known is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// The record, if one was written.
+    /// The record, if one was written; a repeat's is that of its first reading.
     pub record_id: Option<RecordId>,
     /// What it is.
     pub sort: Sort,
@@ -175,15 +175,8 @@ pub enum Act {
         /// The guard's words.
         why: String,
     },
-    /// The refusal before is waived.
-    Override {
-        /// The supervisor's.
-        pin: Pin,
-        /// The supervisor's words.
-        why: String,
-        /// Reasons waived by name.
-        waived: Vec<Reason>,
-    },
+    /// The refusal that the guard sees is waived.
+    Override(Waiving),
     /// Tickets by the end of their order number or by four digits, narrowed by name.
     LookUp {
         /// Order number or digits.
@@ -239,6 +232,19 @@ pub enum Act {
     Troubles,
     /// The gate shuts and the program ends.
     Quit,
+}
+
+/// A refusal to be waived, by whom and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiving {
+    /// Its record; none if it has none.
+    pub of: Option<RecordId>,
+    /// The supervisor's.
+    pub pin: Pin,
+    /// The supervisor's words.
+    pub why: String,
+    /// Reasons waived by name.
+    pub waived: Vec<Reason>,
 }
 
 /// What came of an act.

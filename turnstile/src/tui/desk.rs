@@ -10,12 +10,11 @@ use stile_core::device::{
     Device, HandOver, OrderTicket, OverrideAsked, Say, ScanOutcome, SignedIn, TicketFound,
 };
 use stile_core::ids::{OrderNumber, RecordId, TicketId};
-use stile_core::reason::Reason;
 use stile_core::record::{Denied, FreePassageCause, Mode};
 use stile_core::ticket::{Direction, Standing};
 use stile_core::verdict::{Admission, Verdict};
 
-use super::acts::{Act, Answer, Counts, Event, Pin, Row, Trouble, TroubleSort};
+use super::acts::{Act, Answer, Counts, Event, Row, Trouble, TroubleSort, Waiving};
 use super::guard::{Guard, Way};
 use super::phrases;
 use super::said;
@@ -84,7 +83,7 @@ impl Desk {
                 let undone = self.device.undo(of, &why);
                 self.undone(undone, phrases::SAY_UNDONE.sentence())
             }
-            Act::Override { pin, why, waived } => self.overriding(&pin, &why, &waived),
+            Act::Override(waiving) => self.overriding(&waiving),
             Act::LookUp { text, name } => self.look_up(&text, &name),
             Act::Order(order) => self.order(order),
             Act::Admit { tickets, order } => self.admit(tickets, order),
@@ -175,11 +174,12 @@ impl Desk {
         }
     }
 
-    fn overriding(&self, pin: &Pin, why: &str, waived: &[Reason]) -> Answer {
+    fn overriding(&self, waiving: &Waiving) -> Answer {
         let overridden = self.device.override_refusal(&OverrideAsked {
-            pin: &pin.0,
-            why,
-            waive: waived,
+            of: waiving.of,
+            pin: &waiving.pin.0,
+            why: &waiving.why,
+            waive: &waiving.waived,
             persons: None,
         });
         match (overridden.denied, &overridden.outcome.verdict) {
@@ -263,6 +263,7 @@ impl Desk {
             resumed: false,
             free_passage: false,
             record_id: walked_in.record_id,
+            repeats: None,
             format: None,
             ticket: None,
             list_age_ms: None,

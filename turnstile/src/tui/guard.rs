@@ -65,9 +65,10 @@ impl Guard {
         }
     }
 
-    /// What came of a reading or a look-up.
+    /// What came of a reading or a look-up; a repeat shows its first admission again.
     pub fn saw(&self, outcome: &ScanOutcome, way: Way) {
-        if let (Verdict::Admit(_), Some(record_id)) = (&outcome.verdict, outcome.record_id) {
+        let record_id = outcome.record_id.or(outcome.repeats);
+        if let (Verdict::Admit(_), Some(record_id)) = (&outcome.verdict, record_id) {
             *self.admitted() = Some((record_id, way));
         }
     }

@@ -3,7 +3,7 @@
 use stile_core::ids::OrderNumber;
 use stile_core::reason::Reason;
 
-use super::acts::{Act, Counts, Key, Pin, Row, Trouble};
+use super::acts::{Act, Counts, Key, Row, Trouble, Waiving};
 use super::form::Form;
 use super::phrases::{self, Phrase};
 use crate::words::Sentence;
@@ -191,12 +191,8 @@ pub enum Question {
     EndFreePassage,
     /// Waive a further reason too?
     Further {
-        /// The supervisor's PIN.
-        pin: Pin,
-        /// The supervisor's words.
-        why: String,
-        /// Waived so far.
-        waived: Vec<Reason>,
+        /// The override, with what is waived so far.
+        waiving: Waiving,
         /// The one that stands now.
         reason: Reason,
         /// It, in a sentence.
@@ -225,19 +221,11 @@ impl Question {
             Self::SignOut => Act::SignOut,
             Self::EndFreePassage => Act::FreePassage(None),
             Self::Further {
-                pin,
-                why,
-                waived,
-                reason,
-                ..
+                waiving, reason, ..
             } => {
-                let mut waived = waived.clone();
-                waived.push(*reason);
-                Act::Override {
-                    pin: pin.clone(),
-                    why: why.clone(),
-                    waived,
-                }
+                let mut waiving = waiving.clone();
+                waiving.waived.push(*reason);
+                Act::Override(waiving)
             }
         }
     }

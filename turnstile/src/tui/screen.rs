@@ -9,7 +9,7 @@ use stile_core::ids::RecordId;
 use stile_core::reason::{Language, Reason};
 use zeroize::Zeroizing;
 
-use super::acts::{Act, Answer, Event, GateState, Key, Pin, Shown, Sort};
+use super::acts::{Act, Answer, Event, GateState, Key, Shown, Sort, Waiving};
 use super::form::Kind;
 use super::page::{Page, Purpose, Question, Tickets};
 use super::phrases::{self, Phrase};
@@ -57,7 +57,7 @@ pub struct Screen {
     /// The admission that an open form adds persons to; none if it is for the next reading.
     adding_to: Option<RecordId>,
     /// The override under way, for when a further reason stands.
-    overriding: Option<(Pin, String, Vec<Reason>)>,
+    overriding: Option<Waiving>,
 }
 
 impl Screen {
@@ -117,19 +117,16 @@ impl Screen {
         self.last.truncate(LAST_READINGS);
         self.fresh = FRESH_STATES;
         self.next_persons = 1;
-        let is_repeat = shown.sort == Sort::Repeat;
-        // A repeat has no record of its own: what is done about it is done about the first.
-        let first = self.shown.as_ref().and_then(|first| first.record_id);
-        self.shown = Some(Shown {
-            record_id: shown.record_id.or(first.filter(|_| is_repeat)),
-            ..shown
-        });
+        // The same visitor again: what is done is done about the same record.
+        let before = self.shown.as_ref().and_then(|before| before.record_id);
+        let is_same = before.is_some() && before == shown.record_id;
+        self.shown = Some(shown);
         let speaks_of_the_one_before = matches!(
             self.page,
             Page::Ask(Question::Further { .. })
                 | Page::Form(Purpose::Override | Purpose::Persons, _)
         );
-        if speaks_of_the_one_before && !is_repeat && !self.busy {
+        if speaks_of_the_one_before && !is_same && !self.busy {
             self.page = Page::Gate;
             self.say(Weight::Warning, phrases::SAY_NEW_READING.sentence());
         }
@@ -354,8 +351,8 @@ impl Screen {
         match key {
             Key::Enter | Key::Char('y') => {
                 let act = question.yes();
-                if let Act::Override { pin, why, waived } = &act {
-                    self.overriding = Some((pin.clone(), why.clone(), waived.clone()));
+                if let Act::Override(waiving) = &act {
+                    self.overriding = Some(waiving.clone());
                 }
                 // Ending is never put off.
                 match act {
@@ -389,11 +386,9 @@ impl Screen {
             }
             Answer::Judged => return self.leave_form(),
             Answer::Further(reason, sentence) => {
-                if let Some((pin, why, waived)) = overriding {
+                if let Some(waiving) = overriding {
                     self.page = Page::Ask(Question::Further {
-                        pin,
-                        why,
-                        waived,
+                        waiving,
                         reason,
                         sentence,
                     });

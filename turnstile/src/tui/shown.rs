@@ -32,7 +32,7 @@ impl Shown {
             }
         };
         Self {
-            record_id: outcome.record_id,
+            record_id: outcome.record_id.or(outcome.repeats),
             sort,
             reason,
             sentence: words.sentence(outcome),

@@ -423,6 +423,7 @@ mod tests {
             mode: stile_core::record::Mode::Online,
             claim: None,
             record_id: None,
+            repeats: None,
             format: None,
             ticket: Some(TicketShown {
                 number: TicketNumber::new(1).unwrap(),

@@ -125,6 +125,7 @@ pub fn used() -> Shown {
         remaining: 1,
     };
     Shown {
+        record_id: Some(record(3)),
         remaining: 1,
         ticket: Some(TicketShown {
             admits: 4,
@@ -141,7 +142,6 @@ pub fn too_early() -> Shown {
 
 pub fn repeat() -> Shown {
     Shown {
-        record_id: None,
         sort: Sort::Repeat,
         sentence: both("刚才已放行。", "Admitted just now."),
         ..admitted()

@@ -16,7 +16,7 @@ use stile_core::ticket::Direction;
 use stile_core::time::EpochMillis;
 use stile_core::verdict::Verdict;
 use stile_turnstile::scanner::{Input, Inputs, queue};
-use stile_turnstile::tui::acts::{Act, Answer, Event, Pin};
+use stile_turnstile::tui::acts::{Act, Answer, Event, Pin, Shown, Waiving};
 use stile_turnstile::tui::desk::Desk;
 use stile_turnstile::tui::guard::{Guard, Way};
 use stile_turnstile::words::Words;
@@ -151,6 +151,22 @@ fn more_persons_follow_by_the_ticket_that_the_guard_sees() {
 }
 
 #[test]
+fn more_persons_follow_by_a_party_that_shows_again_though_another_came_between() {
+    let desk = AtDesk::new();
+    let of = desk.scan(0);
+    desk.scan(1);
+    let reading = desk.gate.g2(0);
+    let again = desk.device.scan(&reading);
+    desk.guard.saw(&again, Way::Reading(reading));
+    let words = Words::of(desk.device.identity());
+    assert_eq!(Shown::of(&again, &words).record_id, Some(of));
+    let answer = desk.ask_one(Act::More { of, persons: 1 });
+    assert!(matches!(answer, Answer::Judged));
+    let ticket = desk.decided()[0].ticket.clone().unwrap();
+    assert_eq!(ticket.number, desk.gate.tickets[0].number);
+}
+
+#[test]
 fn the_number_for_the_next_reading_is_for_that_one_alone() {
     let desk = AtDesk::new();
     assert!(is_done(&desk.ask_one(Act::NextPersons(3))));
@@ -182,10 +198,14 @@ fn a_supervisor_overrides_with_the_right_pin_and_the_gate_opens() {
     let Verdict::Refuse(refusal) = refused.verdict else {
         panic!("the session is over");
     };
-    let overriding = |digits: &str, waived: &[Reason]| Act::Override {
-        pin: pin(digits),
-        why: "person checked".into(),
-        waived: waived.to_vec(),
+    let of = refused.record_id;
+    let overriding = |digits: &str, waived: &[Reason]| {
+        Act::Override(Waiving {
+            of,
+            pin: pin(digits),
+            why: "person checked".into(),
+            waived: waived.to_vec(),
+        })
     };
     let wrong = desk.ask_one(overriding("000000", &[refusal.reason]));
     assert_eq!(failure(&wrong), "Wrong PIN: no supervisor's.");

@@ -3,7 +3,7 @@
 use stile_core::reason::Reason;
 use stile_core::ticket::Direction;
 use stile_core::time::EpochMillis;
-use stile_turnstile::tui::acts::{Act, Answer, Key, Pin};
+use stile_turnstile::tui::acts::{Act, Answer, Key, Pin, Waiving};
 
 use crate::bed::*;
 use crate::venue::{NINE, id};
@@ -86,11 +86,12 @@ fn an_override_carries_reason_pin_and_what_is_waived() {
     let asked = hands.enter();
     assert_eq!(
         asked,
-        [Act::Override {
+        [Act::Override(Waiving {
+            of: Some(record(2)),
             pin: pin("1357"),
             why: "person checked".into(),
             waived: vec![Reason::TooEarly],
-        }]
+        })]
     );
     assert!(!format!("{asked:?}").contains("1357"));
     assert!(!hands.shows("1357"));
@@ -111,11 +112,12 @@ fn each_further_reason_is_shown_and_waived_by_name() {
         waived.push(reason);
         let asked = hands.type_in("y");
         let why = "person checked".into();
-        let expected = Act::Override {
+        let expected = Act::Override(Waiving {
+            of: Some(record(2)),
             pin: pin("1357"),
             why,
             waived: waived.clone(),
-        };
+        });
         assert_eq!(asked, [expected]);
     }
     hands.answer(Answer::Judged);
@@ -146,7 +148,7 @@ fn a_wrong_pin_is_typed_anew_and_the_reason_stays() {
     assert!(hands.shows("wrong PIN; 4 tries left") && hands.shows("guide is known"));
     hands.type_in("1357");
     let asked = hands.enter();
-    let again = matches!(&asked[..], [Act::Override { pin: typed, .. }] if *typed == pin("1357"));
+    let again = matches!(&asked[..], [Act::Override(waiving)] if waiving.pin == pin("1357"));
     assert!(again, "{asked:?}");
 }
 

@@ -1,7 +1,7 @@
 //! What keys ask for while the screen waits for a scan.
 
 use stile_core::reason::Reason;
-use stile_turnstile::tui::acts::{Act, Answer, Event, Key};
+use stile_turnstile::tui::acts::{Act, Answer, Event, Key, Shown};
 
 use crate::bed::*;
 
@@ -32,9 +32,31 @@ fn x_after_green_takes_the_admission_back_as_somebody_elses() {
 
 #[test]
 fn what_is_done_about_a_repeat_is_done_about_the_admission_that_it_repeats() {
-    let mut hands = Hands::after(admitted());
-    hands.see(repeat());
-    assert_eq!(hands.type_in("x"), [Act::DoesNotMatch(record(1))]);
+    let another = Shown {
+        record_id: Some(record(9)),
+        ..party()
+    };
+    for between in [None, Some(another), Some(used())] {
+        let mut hands = Hands::after(admitted());
+        between.into_iter().for_each(|shown| hands.see(shown));
+        hands.see(repeat());
+        assert_eq!(hands.type_in("x"), [Act::DoesNotMatch(record(1))]);
+    }
+}
+
+#[test]
+fn a_repeat_of_another_visitor_ends_an_override_that_was_begun() {
+    let another = Shown {
+        record_id: Some(record(9)),
+        ..too_early()
+    };
+    let mut hands = Hands::after(another.clone());
+    hands.see(used());
+    hands.type_in("o");
+    hands.see(used());
+    assert!(hands.shows("Override the last refusal"), "the same visitor");
+    hands.see(another);
+    assert!(hands.shows("There was a new reading. Begin again."));
 }
 
 #[test]

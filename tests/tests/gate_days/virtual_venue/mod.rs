@@ -157,7 +157,9 @@ impl Venue for VirtualVenue {
     }
 
     fn override_refusal(&mut self, device: &str, asked: &Waiving<'_>) -> Result<Overridden> {
+        let shown = self.answers.get(device);
         let asked = OverrideAsked {
+            of: shown.and_then(|shown| shown.record_id.or(shown.repeats)),
             pin: asked.pin,
             why: asked.why,
             waive: asked.waive,

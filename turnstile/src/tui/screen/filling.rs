@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use super::{LOOK_UP_CHARS, Screen};
 use crate::event::Weight;
-use crate::tui::acts::{Act, Key, Pin};
+use crate::tui::acts::{Act, Key, Pin, Waiving};
 use crate::tui::form::{Edited, Field, Form, Kind};
 use crate::tui::page::{Page, Purpose};
 use crate::tui::phrases;
@@ -132,13 +132,14 @@ impl Screen {
                 why: value(0),
             },
             Purpose::Override => {
-                let waived: Vec<_> = self.refusal().into_iter().collect();
-                self.overriding = Some((pin(1), value(0), waived.clone()));
-                Act::Override {
+                let waiving = Waiving {
+                    of: self.shown.as_ref().and_then(|shown| shown.record_id),
                     pin: pin(1),
                     why: value(0),
-                    waived,
-                }
+                    waived: self.refusal().into_iter().collect(),
+                };
+                self.overriding = Some(waiving.clone());
+                Act::Override(waiving)
             }
             Purpose::LookUp if value(0).chars().count() < LOOK_UP_CHARS => {
                 return Err(phrases::SAY_TOO_SHORT.sentence());
