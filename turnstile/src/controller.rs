@@ -49,7 +49,7 @@ impl Controller {
                 Ok(Input::Reading(reading)) => self.read(reading),
                 Ok(Input::Decided(decided)) => {
                     let Decided { outcome, asked_at } = *decided;
-                    self.pulses.wait_until_at_rest();
+                    self.wait_for_relay();
                     self.answer(outcome, asked_at);
                 }
                 Ok(Input::Passage(passage)) => self.passage(passage),
@@ -67,19 +67,30 @@ impl Controller {
             }
             stands_open = self.follow_free_passage(stands_open);
         }
+        self.wait_for_relay();
+    }
+
+    /// Waits until the relay is at rest, or held open. A party keeps it at work for as many pulses
+    /// as it has persons: this loop does not hang meanwhile. A relay that hangs is found by its own
+    /// thread, which then turns no more.
+    fn wait_for_relay(&self) {
+        while !self.pulses.is_at_rest_within(BEAT_EVERY) {
+            self.beats.beat(Loop::Scan);
+        }
+        self.beats.beat(Loop::Scan);
     }
 
     fn read(&self, reading: Reading) {
         let Reading { bytes, read_at } = reading;
         let Some(guard) = &self.guard else {
-            self.pulses.wait_until_at_rest();
+            self.wait_for_relay();
             let outcome = self.device.scan(&bytes);
             return self.answer(outcome, read_at);
         };
         if guard.takes(&bytes) {
             return;
         }
-        self.pulses.wait_until_at_rest();
+        self.wait_for_relay();
         let outcome = self.device.scan_as(&bytes, guard.say());
         guard.saw(&outcome, Way::Reading(bytes));
         self.answer(outcome, read_at);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::event::{Event, Tell};
 use crate::heartbeats::{Heartbeats, Loop};
-use crate::relay::Turns;
+use crate::relay::{Shutter, Turns};
 use crate::systemd::Notifier;
 use crate::threads;
 
@@ -23,8 +23,42 @@ const HUNG_AFTER: Duration = Duration::from_secs(30);
 const LEAST_HUNG_AFTER: Duration = Duration::from_secs(5);
 /// How often the loops are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long the relay's own thread, and then another, may take to close the relay.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Time to say what hangs before the process ends itself.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Closes the relay by other means than its own thread, which may be what hangs.
+pub type CloseAnyway = Arc<dyn Fn() + Send + Sync>;
+
+/// How the gate is shut before the process ends.
+pub struct LastAct {
+    /// Asks the relay's thread.
+    pub shutter: Shutter,
+    /// Where that does not answer.
+    pub close_anyway: CloseAnyway,
+}
+
+impl LastAct {
+    /// Closes the relay where that can be done within a bounded time. In an emergency it stays
+    /// open: people first.
+    fn shut(&self) {
+        if self.shutter.is_emergency() || self.shutter.shut(CLOSE_WITHIN) {
+            return;
+        }
+        let close = Arc::clone(&self.close_anyway);
+        let (done, closed) = sync_channel(1);
+        let spawned = threads::spawn("last close", move || {
+            close();
+            // Whoever waited may have gone.
+            let _ = done.send(());
+        });
+        if spawned.is_ok() {
+            // In vain: the next start closes it.
+            let _ = closed.recv_timeout(CLOSE_WITHIN);
+        }
+    }
+}
 
 /// The watching thread. Watches until it is dropped.
 #[derive(Debug)]
@@ -37,6 +71,7 @@ impl Watchdog {
     pub fn start(
         beats: Arc<Heartbeats>,
         relay: Turns,
+        last_act: LastAct,
         notifier: Arc<Notifier>,
         tell: Tell,
     ) -> io::Result<Self> {
@@ -60,6 +95,7 @@ impl Watchdog {
                             which: what,
                             still_s: still.as_secs(),
                         });
+                        last_act.shut();
                         return end_process(&notifier);
                     }
                 }
@@ -89,6 +125,56 @@ fn end_process(notifier: &Notifier) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relay::{Hold, Pulses, Relay, RelayError};
+
+    /// A relay that opens, and whose driver then never returns.
+    struct Stuck(SyncSender<()>);
+
+    impl Relay for Stuck {
+        fn open(&mut self) -> Result<(), RelayError> {
+            self.0.send(()).unwrap();
+            loop {
+                std::thread::park();
+            }
+        }
+
+        fn close(&mut self) -> Result<(), RelayError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn where_the_relays_own_thread_hangs_another_closes_the_relay() {
+        let (opening, opens) = sync_channel(1);
+        let relay = Box::new(Stuck(opening));
+        let pulses = Pulses::start(vec![relay], Duration::ZERO, |_| ()).unwrap();
+        let (closed, closing) = sync_channel(1);
+        let last_act = LastAct {
+            shutter: pulses.shutter(),
+            close_anyway: Arc::new(move || closed.send(()).unwrap()),
+        };
+        let _opened = pulses.pulse(None);
+        opens.recv().unwrap();
+        last_act.shut();
+        assert!(closing.try_recv().is_ok());
+        // Its thread never ends, and would be waited for.
+        std::mem::forget(pulses);
+    }
+
+    #[test]
+    fn an_emergency_outlasts_a_gate_that_hangs() {
+        let (opening, opens) = sync_channel(1);
+        let relay = Box::new(Stuck(opening));
+        let pulses = Pulses::start(vec![relay], Duration::ZERO, |_| ()).unwrap();
+        let last_act = LastAct {
+            shutter: pulses.shutter(),
+            close_anyway: Arc::new(|| panic!("it is to stay open")),
+        };
+        pulses.holder().hold(Hold::Emergency, true);
+        opens.recv().unwrap();
+        last_act.shut();
+        std::mem::forget(pulses);
+    }
 
     #[test]
     fn a_loop_may_stand_still_for_half_of_what_systemd_waits() {

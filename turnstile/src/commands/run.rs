@@ -31,7 +31,7 @@ use crate::sync_loop::SyncLoop;
 use crate::systemd::Notifier;
 use crate::threads;
 use crate::tui::{self, Tui};
-use crate::watchdog::Watchdog;
+use crate::watchdog::{LastAct, Watchdog};
 use crate::words::Words;
 
 /// How often the records that wait are counted for a display, in seconds: it reads the whole
@@ -90,14 +90,19 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
 /// another controller is at work is the relay none of ours.
 fn shut(error: CommandError, config: &Config) -> CommandError {
     if !matches!(error, CommandError::Locked(_)) {
-        let ports = Arc::default();
-        for wiring in std::iter::once(&config.relay).chain(&config.relay_out) {
-            if let Err(trouble) = wiring.open(&ports).and_then(|mut relay| relay.close()) {
-                tracing::error!("{trouble}");
-            }
-        }
+        close_relays(config);
     }
     error
+}
+
+/// Closes the relays beside whatever else may have them.
+fn close_relays(config: &Config) {
+    let ports = Arc::default();
+    for wiring in std::iter::once(&config.relay).chain(&config.relay_out) {
+        if let Err(trouble) = wiring.open(&ports).and_then(|mut relay| relay.close()) {
+            tracing::error!("{trouble}");
+        }
+    }
 }
 
 fn work(
@@ -195,9 +200,15 @@ fn work(
     let count = scanners.len();
     start_scanners(scanners, &inputs).map_err(machine)?;
     let tell = lines.tell();
+    let wirings = config.clone();
+    let close_anyway = move || close_relays(&wirings);
     let watchdog = Watchdog::start(
         Arc::clone(&beats),
         pulses.turns(),
+        LastAct {
+            shutter: pulses.shutter(),
+            close_anyway: Arc::new(close_anyway),
+        },
         Arc::clone(&notifier),
         tell,
     );

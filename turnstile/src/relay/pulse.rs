@@ -13,6 +13,7 @@ use stile_core::fault::point;
 use stile_core::ids::RecordId;
 
 use super::{Connection, Relay, RelayError};
+use crate::heartbeats::BEAT_EVERY;
 use crate::threads;
 
 /// How often what failed is tried again: closing, and opening for an emergency.
@@ -75,6 +76,10 @@ struct State {
     emergency: bool,
     free_passage: bool,
     ending: bool,
+    /// No pulse begins any more, and nothing but an emergency holds the gate open.
+    shutting: bool,
+    /// The relay is known to be closed.
+    closed: bool,
     gone: bool,
     /// The thread has turned since it was last asked.
     turned: bool,
@@ -82,7 +87,7 @@ struct State {
 
 impl State {
     fn is_held(&self) -> bool {
-        self.emergency || self.free_passage
+        self.emergency || (self.free_passage && !self.shutting)
     }
 }
 
@@ -102,11 +107,11 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Waits until something holds, or so long.
-    fn wait(&self, at_most: Duration, holds: impl Fn(&State) -> bool) {
+    /// Waits until something holds, or so long; says whether it holds.
+    fn wait(&self, at_most: Duration, holds: impl Fn(&State) -> bool) -> bool {
         let wait = |state: &mut State| !holds(state);
-        // Whatever came of it is read from the state.
-        drop(self.changed.wait_timeout_while(self.state(), at_most, wait));
+        let waited = self.changed.wait_timeout_while(self.state(), at_most, wait);
+        holds(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 }
 
@@ -137,6 +142,27 @@ impl Holder {
 /// Tells whether the pulses' thread turns; never waits for the relay.
 #[derive(Debug, Clone)]
 pub struct Turns(Arc<Desk>);
+
+/// Shuts the gate whatever was promised, for a program that must end now.
+#[derive(Debug, Clone)]
+pub struct Shutter(Arc<Desk>);
+
+impl Shutter {
+    /// Has the relay closed at once; no pulse begins any more. Waits at most so long, and says
+    /// whether it is known to be closed. In an emergency the gate is left open.
+    pub fn shut(&self, at_most: Duration) -> bool {
+        self.0.change(|state| {
+            state.shutting = true;
+            state.asked.clear();
+        });
+        self.0.wait(at_most, |state| state.closed)
+    }
+
+    /// Whether an emergency holds the gate open.
+    pub fn is_emergency(&self) -> bool {
+        self.0.state().emergency
+    }
+}
 
 impl Turns {
     /// Whether it has turned since this was last asked. At rest, it does every two seconds.
@@ -187,13 +213,20 @@ impl Pulses {
         drop(self.desk.changed.wait_while(self.desk.state(), busy));
     }
 
-    /// Asks for a pulse, by an admission if it is one. What comes of the opening arrives at the receiver; nothing does if the
-    /// relay's thread is gone. While the gate is held open nothing moves.
+    /// The same, for at most so long; says whether it is at rest.
+    pub fn is_at_rest_within(&self, at_most: Duration) -> bool {
+        let at_rest = |state: &State| state.at_rest || state.gone;
+        self.desk.wait(at_most, at_rest)
+    }
+
+    /// Asks for a pulse, by an admission if it is one. What comes of the opening arrives at the
+    /// receiver; nothing does if the relay's thread is gone or the gate is being shut. While the
+    /// gate is held open nothing moves.
     pub fn pulse(&self, admission: Option<RecordId>) -> Receiver<Opened> {
         let (sender, opened) = channel();
         self.desk.change(|state| {
             // A dead thread shows as a receiver without a sender.
-            if !state.gone {
+            if !state.gone && !state.shutting {
                 state.at_rest = false;
                 let opened = sender;
                 state.asked.push_back(Asked { admission, opened });
@@ -205,6 +238,11 @@ impl Pulses {
     /// What tells whether the relay's thread turns.
     pub fn turns(&self) -> Turns {
         Turns(Arc::clone(&self.desk))
+    }
+
+    /// What shuts the gate before the program is ended.
+    pub fn shutter(&self) -> Shutter {
+        Shutter(Arc::clone(&self.desk))
     }
 
     /// What holds the gate open.
@@ -242,7 +280,11 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
             let (asked, held, ending) = {
                 let mut state = self.desk.state();
                 state.turned = true;
-                (state.asked.pop_front(), state.is_held(), state.ending)
+                let (asked, held) = (state.asked.pop_front(), state.is_held());
+                if asked.is_some() || held {
+                    state.closed = false; // before anybody is told that it is
+                }
+                (asked, held, state.ending)
             };
             if held && !self.is_held {
                 self.hold_open();
@@ -281,7 +323,7 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         let result = match self.is_held {
             true => Ok(()), // it stands open
             false => {
-                self.is_closed = false;
+                self.set_closed(false);
                 point("relay: asked");
                 let first = self.relays.first_mut();
                 first.map_or(Err(RelayError::Gone), |relay| relay.open())
@@ -303,7 +345,7 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
             return;
         }
         if is_open {
-            self.desk.wait(self.hold, State::is_held);
+            self.hold();
         }
         // In an emergency it is not closed in between.
         if !(is_open && self.desk.state().is_held()) {
@@ -313,9 +355,27 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         }
     }
 
+    /// Leaves it open for the time of a pulse, and turns meanwhile.
+    fn hold(&self) {
+        let until = Instant::now() + self.hold;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let is_over = |state: &State| state.is_held() || state.shutting;
+            if left.is_zero() || self.desk.wait(left.min(BEAT_EVERY), is_over) {
+                return;
+            }
+            self.desk.state().turned = true;
+        }
+    }
+
+    fn set_closed(&mut self, is_closed: bool) {
+        self.is_closed = is_closed;
+        self.desk.change(|state| state.closed = is_closed);
+    }
+
     /// Opens all relays. Unlike a pulse this may be tried again: nobody counts who passes.
     fn hold_open(&mut self) {
-        self.is_closed = false;
+        self.set_closed(false);
         let opened = self.relays.iter_mut().map(|relay| relay.open());
         match all_done(opened) {
             Ok(()) => {
@@ -336,12 +396,14 @@ impl<F: FnMut(PulseEvent)> Mover<F> {
         match all_done(closed) {
             Ok(()) => {
                 self.is_failing = false;
-                if !std::mem::replace(&mut self.is_closed, true) {
+                let was_closed = self.is_closed;
+                self.set_closed(true);
+                if !was_closed {
                     (self.on)(PulseEvent::Closed);
                 }
             }
             Err(error) => {
-                self.is_closed = false;
+                self.set_closed(false);
                 if !std::mem::replace(&mut self.is_failing, true) {
                     (self.on)(PulseEvent::CloseFailed(error));
                 }

@@ -3,7 +3,10 @@
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 
+use stile_core::policy::Party;
+
 use crate::common::process::{PATIENCE, Place, Running, Scene, program};
+use crate::common::venue::Venue;
 
 /// A service manager, as far as a service sees one.
 struct Manager {
@@ -74,6 +77,49 @@ fn an_idle_gate_and_one_at_work_are_alive_to_systemd() {
     gate.terminate();
 }
 
+/// A gate where one reading admits a whole party, and a party of so many persons.
+fn with_a_party(persons: u8) -> Scene {
+    let mut venue = Venue::new();
+    venue.policy.unattended.party = Party::All;
+    let mut scene = Scene::of(venue);
+    scene.tickets[0].admits = persons;
+    scene.server.put_list(2, &scene.tickets);
+    scene
+}
+
+/// A gate at work for parties, each pulse a second.
+fn for_parties(scene: &Scene) -> Command {
+    let relay = scene.place.relay_flag();
+    let arguments = [
+        "run",
+        "--json",
+        "--gate",
+        "arm-1",
+        "--relay",
+        &relay,
+        "--hold-ms",
+        "1000",
+    ];
+    program(&scene.place.data(), &arguments)
+}
+
+#[test]
+fn a_party_that_takes_longer_than_a_loop_may_stand_still_is_no_hang() {
+    let (scene, manager) = (with_a_party(9), Manager::new());
+    // A loop that stood still for 5 s would be taken for hanging.
+    let (mut gate, _) = Running::spawn(manager.of(for_parties(&scene), 10));
+    gate.event("list_applied");
+    assert_eq!(gate.scan(&scene.code(0))["persons"], 9);
+    assert_eq!(gate.scan(&scene.code(1))["verdict"], "admit");
+    assert_eq!(scene.place.opens(), 10);
+    assert!(gate.terminate().success());
+    manager.socket.set_nonblocking(true).unwrap();
+    let mut heard = [0; 4096];
+    while let Ok(length) = manager.socket.recv(&mut heard) {
+        assert!(!heard[..length].starts_with(b"WATCHDOG=trigger"));
+    }
+}
+
 #[test]
 fn a_gate_whose_service_manager_has_gone_goes_on() {
     let (scene, manager) = (Scene::new(), Manager::new());
@@ -121,6 +167,22 @@ mod hanging {
             // What was admitted before is kept.
             assert_eq!(scene.place.all_records().len(), usize::from(admits));
         }
+    }
+
+    #[test]
+    fn a_gate_that_hangs_amid_a_party_is_shut_before_it_ends() {
+        let (scene, manager) = (with_a_party(200), Manager::new());
+        let (command, file) = hanging(&scene, manager.of(for_parties(&scene), 10), "scan");
+        let (mut gate, _) = Running::spawn(command);
+        gate.event("list_applied");
+        gate.scan(&scene.code(0));
+        fs::write(&file, "").unwrap();
+        assert_eq!(gate.event("loop_hung")["which"], "scan");
+        manager.hear_until("WATCHDOG=trigger\n");
+        let moves = scene.place.relay_moves();
+        assert_eq!(moves.last().unwrap(), "close", "{moves:?}");
+        gate.kill();
+        assert_eq!(scene.place.relay_moves(), moves, "no pulse begins any more");
     }
 
     #[test]
