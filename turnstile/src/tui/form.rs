@@ -38,6 +38,8 @@ pub struct Field {
     pub text: Zeroizing<String>,
     /// Which of the choices or ready reasons it stands at.
     pub choice: usize,
+    /// The next digit takes the place of the number in it, which nobody typed.
+    is_proposed: bool,
 }
 
 /// Lines, one of which has the keys.
@@ -67,12 +69,14 @@ impl Field {
             may_be_empty: false,
             text: Zeroizing::default(),
             choice: 0,
+            is_proposed: false,
         }
     }
 
-    /// A line with a text in it.
+    /// A line with a text in it; a number is a proposal, in whose place the first digit comes.
     pub fn with(label: Phrase, kind: Kind, text: impl Into<String>) -> Self {
         Self {
+            is_proposed: kind == Kind::Number,
             text: Zeroizing::new(text.into()),
             ..Self::new(label, kind)
         }
@@ -128,10 +132,15 @@ impl Field {
         if self.kind == Kind::Number {
             let number = isize::from(self.number().unwrap_or(0)) + step;
             self.text = Zeroizing::new(number.clamp(1, 255).to_string());
+            self.is_proposed = true;
         }
     }
 
     fn type_in(&mut self, character: char) {
+        if self.is_proposed && character.is_ascii_digit() {
+            self.text = Zeroizing::default();
+            self.is_proposed = false;
+        }
         let takes = match &self.kind {
             Kind::Text | Kind::Reason(_) => !character.is_control(),
             Kind::Pin => character.is_ascii_digit(),
@@ -169,6 +178,7 @@ impl Form {
             (Key::Down, _) => self.at = (self.at + 1).min(last),
             (Key::Backspace, _) => {
                 field.text.pop();
+                field.is_proposed = false;
             }
             (Key::Char(character), _) => field.type_in(character),
             (Key::Esc | Key::Interrupt, _) => {}
@@ -205,6 +215,20 @@ mod tests {
         assert_eq!(field.number(), None);
         field.text = Zeroizing::new("0".into());
         assert_eq!(field.number(), None);
+    }
+
+    #[test]
+    fn the_first_digit_takes_the_place_of_the_number_that_was_proposed() {
+        let field = Field::with(phrases::FIELD_PERSONS, Kind::Number, "1");
+        let mut form = Form::new(vec![field]);
+        typed(&mut form, "12");
+        assert_eq!(form.fields[0].number(), Some(12));
+        form.on(Key::Right);
+        typed(&mut form, "3");
+        assert_eq!(form.fields[0].number(), Some(3));
+        form.on(Key::Backspace);
+        typed(&mut form, "45");
+        assert_eq!(form.fields[0].number(), Some(45));
     }
 
     #[test]

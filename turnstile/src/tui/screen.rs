@@ -217,7 +217,7 @@ impl Screen {
                 self.notice = None;
                 Vec::new()
             }
-            Key::Char('+' | '=' | ' ') => match self.left() {
+            Key::Char('+' | '=') => match self.left() {
                 Some((_, 0)) => self.warn(phrases::SAY_NOTHING_LEFT),
                 Some((of, _)) => self.ask(Act::More { of, persons: 1 }),
                 None => self.warn(phrases::SAY_NO_ADMISSION),

@@ -26,18 +26,14 @@ fn persons_of_the_party_are_chosen_but_never_more_than_remain() {
     hands.press(&[Key::Right]);
     assert_eq!(hands.enter(), [more(2)]);
     let mut hands = Hands::after(party());
-    hands.type_in("p");
-    hands.press(&[Key::Backspace]);
-    hands.type_in("9");
+    hands.type_in("p9");
     assert_eq!(hands.enter(), [more(3)]);
 }
 
 #[test]
 fn without_a_party_the_number_is_for_the_next_reading_and_only_for_that() {
     let mut hands = Hands::new();
-    hands.type_in("p");
-    hands.press(&[Key::Backspace]);
-    hands.type_in("4");
+    hands.type_in("p4");
     assert_eq!(hands.enter(), [Act::NextPersons(4)]);
     hands.answer(Answer::Done(both("好", "Good")));
     assert!(hands.shows("Persons at the next reading: 4"));

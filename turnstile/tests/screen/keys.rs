@@ -90,7 +90,7 @@ fn one_act_is_asked_for_at_a_time() {
 #[test]
 fn digits_and_other_keys_without_a_meaning_do_nothing() {
     let mut hands = Hands::after(party());
-    assert_eq!(hands.type_in("0123456789zjdm"), []);
+    assert_eq!(hands.type_in("0123456789zjdm "), []);
     assert!(hands.shows("3 more may enter"));
 }
 
