@@ -1,11 +1,12 @@
 //! Manual look-up: a visitor whose code cannot be read says an order number, or the last four
 //! digits of phone or document, and a name. Finds and shows; admits nobody.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Device, Door, TicketShown};
 use crate::admissions::fold as fold_admissions;
+use crate::clock::Now;
 use crate::ids::{Checkpoint, LastFour, OrderNumber, TicketId, TicketNumber};
 use crate::journal::{JournalError, MovementsOf};
 use crate::ticket::{Standing, Ticket, TicketStatus};
@@ -64,6 +65,15 @@ pub struct LookedUp {
     pub more: bool,
 }
 
+/// The tickets of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OrderFound {
+    /// By seat, then by ticket id; at most [`MAX_FOUND`].
+    pub found: Vec<TicketFound>,
+    /// How many more the order has.
+    pub more: usize,
+}
+
 impl Device {
     /// Looks tickets up by the end of their order number, or by the last four digits of phone or
     /// document, and narrows by name where one is said. Case, width, accents and spaces do not
@@ -76,19 +86,11 @@ impl Device {
         let moment = self.platform.moment();
         let mut door = self.door();
         let now = door.clock.look(moment);
-        let today = door.list_for(now.at);
-        let gate = self.gate(today);
+        let gate = self.gate(door.list_for(now.at));
         if gate.unattended {
             return Err(LookUpError::Unattended);
         }
-        let today = today.map(|list| list.day().service_day.clone());
-        let mut lists: Vec<_> = door.lists.iter().collect();
-        lists.sort_by_key(|list| {
-            (
-                Some(&list.day().service_day) != today.as_ref(),
-                list.day().not_after,
-            )
-        });
+        let lists = today_first(&door, now);
         let mut answer = LookedUp::default();
         let mut at: HashMap<TicketNumber, usize> = HashMap::new();
         for list in lists {
@@ -121,6 +123,38 @@ impl Device {
         Ok(answer)
     }
 
+    /// All tickets of an order that are none's tombstones, by seat. Staffed gates only.
+    pub fn look_up_order(&self, order: &OrderNumber) -> Result<OrderFound, LookUpError> {
+        let moment = self.platform.moment();
+        let mut door = self.door();
+        let now = door.clock.look(moment);
+        let gate = self.gate(door.list_for(now.at));
+        if gate.unattended {
+            return Err(LookUpError::Unattended);
+        }
+        let mut tickets: Vec<(&HeldList, Ticket)> = Vec::new();
+        let mut known = HashSet::new();
+        for list in today_first(&door, now) {
+            for ticket in list.by_order(order)? {
+                if ticket.standing == Standing::Live && known.insert(ticket.number) {
+                    tickets.push((list, ticket));
+                }
+            }
+        }
+        tickets.sort_by(|(_, a), (_, b)| {
+            (&a.label, a.ticket_id.as_str()).cmp(&(&b.label, b.ticket_id.as_str()))
+        });
+        let more = tickets.len().saturating_sub(MAX_FOUND);
+        tickets.truncate(MAX_FOUND);
+        let found = tickets
+            .into_iter()
+            .map(|(list, ticket)| self.found(&door, list, ticket, &gate.checkpoint));
+        Ok(OrderFound {
+            found: found.collect::<Result<_, _>>()?,
+            more,
+        })
+    }
+
     fn found(
         &self,
         door: &Door,
@@ -149,6 +183,18 @@ impl Device {
             standing: ticket.standing,
         })
     }
+}
+
+/// The lists in hand: today's before other days'.
+fn today_first(door: &Door, now: Now) -> Vec<&HeldList> {
+    let today = door.list_for(now.at);
+    let today = today.map(|list| &list.day().service_day);
+    let mut lists: Vec<_> = door.lists.iter().collect();
+    lists.sort_by_key(|list| {
+        let is_today = Some(&list.day().service_day) == today;
+        (!is_today, list.day().not_after)
+    });
+    lists
 }
 
 /// Those whose order ends with the text, then those with its last four digits. Whether there are

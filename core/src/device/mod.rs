@@ -49,7 +49,7 @@ pub use feed::Conflict;
 pub use free_passage::{FreePassageError, ScheduleChange};
 pub use identity::{Candidate, Identity, IdentityError};
 pub use lists::{ListDownload, ListsError, Wanted};
-pub use look_up::{LookUpError, LookedUp, MAX_FOUND, MIN_LOOK_UP, TicketFound};
+pub use look_up::{LookUpError, LookedUp, MAX_FOUND, MIN_LOOK_UP, OrderFound, TicketFound};
 pub use operators::{HandOver, OperatorError, SignedIn};
 pub use orders::OrderTicket;
 pub use overrides::{Overridden, OverrideAsked};

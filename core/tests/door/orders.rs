@@ -115,3 +115,29 @@ fn a_looked_up_ticket_of_somebody_else_is_an_identity_mismatch() {
     let outcome = device.admit_ticket(&id("A1"), LastFour::new(1), Say::default());
     assert_eq!(refused(&outcome), Some(Reason::IdentityMismatch));
 }
+
+#[test]
+fn an_order_is_found_whole_by_seat_and_what_does_not_fit_is_counted() {
+    let mut scene = scene(1);
+    scene.tickets = (0..60)
+        .map(|n| {
+            let mut ticket = scene.venue.ticket(&format!("G{n}"));
+            ticket.order_number = id("77");
+            ticket.label = format!("row {:02}", 59 - n);
+            ticket
+        })
+        .collect();
+    // Its number ends with the other's, and its digits are the same.
+    let mut other = scene.venue.ticket("X1");
+    other.order_number = id("O-77");
+    scene.tickets.insert(0, other);
+    let device = at(&scene, "east");
+    let order = device.look_up_order(&id("77")).unwrap();
+    assert_eq!((order.found.len(), order.more), (50, 10));
+    let seats = order.found.iter().map(|one| one.shown.label.clone());
+    assert!(seats.eq((0..50).map(|n| format!("row {n:02}"))));
+    let own = device.look_up_order(&id("O-77")).unwrap();
+    assert_eq!((own.found.len(), own.more), (1, 0));
+    let none = device.look_up_order(&id("NOPE")).unwrap();
+    assert_eq!((none.found.len(), none.more), (0, 0));
+}

@@ -266,7 +266,14 @@ pub enum Answer {
         more: bool,
     },
     /// The tickets of an order.
-    Order(OrderNumber, Vec<Row>),
+    Order {
+        /// Its number.
+        order: OrderNumber,
+        /// Its tickets, as many as can be shown.
+        rows: Vec<Row>,
+        /// How many more it has.
+        more: usize,
+    },
     /// The counts since sign-in.
     HandOver(Box<Counts>),
     /// Signed out, with what is handed over.

@@ -11,7 +11,7 @@ use stile_core::device::{
 };
 use stile_core::ids::{OrderNumber, RecordId, TicketId};
 use stile_core::record::{Denied, FreePassageCause, Mode};
-use stile_core::ticket::{Direction, Standing};
+use stile_core::ticket::Direction;
 use stile_core::verdict::{Admission, Verdict};
 
 use super::acts::{Act, Answer, Counts, Event, Row, Trouble, TroubleSort, Waiving};
@@ -207,14 +207,12 @@ impl Desk {
     }
 
     fn order(&self, order: OrderNumber) -> Answer {
-        match self.device.look_up(order.as_str(), "") {
-            Ok(looked_up) => {
-                let of_it = |one: &&TicketFound| {
-                    one.order_number == order && one.standing == Standing::Live
-                };
-                let rows = looked_up.found.iter().filter(of_it).map(row).collect();
-                Answer::Order(order, rows)
-            }
+        match self.device.look_up_order(&order) {
+            Ok(whole) => Answer::Order {
+                order,
+                rows: whole.found.iter().map(row).collect(),
+                more: whole.more,
+            },
             Err(error) => Answer::Failed(said::look_up_error(&error)),
         }
     }

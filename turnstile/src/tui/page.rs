@@ -85,6 +85,8 @@ pub struct Tickets {
     pub rows: Vec<Row>,
     /// Persons to admit by each; 0 is not ticked.
     pub persons: Vec<u8>,
+    /// Tickets of the order beyond those.
+    pub more: usize,
     /// The line that has the keys.
     pub at: usize,
 }
@@ -97,17 +99,19 @@ impl Tickets {
             order: None,
             rows,
             persons,
+            more: 0,
             at: 0,
         }
     }
 
     /// Those of an order, each ticked with all who may still enter.
-    pub fn of_order(order: OrderNumber, rows: Vec<Row>) -> Self {
+    pub fn of_order(order: OrderNumber, rows: Vec<Row>, more: usize) -> Self {
         let persons = rows.iter().map(left).collect();
         Self {
             order: Some(order),
             rows,
             persons,
+            more,
             at: 0,
         }
     }

@@ -160,6 +160,8 @@ phrases! {
     NO_SCANS = "开机后还没有扫码。", "No scans since the start.";
     NO_TROUBLES = "没有需要处理的记录。", "No record wants a person.";
     ORDER_LINE = "将放行人数：", "Persons to be admitted:";
+    MORE_OF_ORDER = "此单另有票未列出，请按姓名或尾号查（/）：",
+        "Tickets of this order not shown here; look them up by name (/):";
     TROUBLES_HELP = "记录都在，没有丢失。请告诉系统管理员；服务器上用 stile-server quarantine 查看。",
         "Nothing is lost. Tell the administrator, who sees them with stile-server quarantine.";
 

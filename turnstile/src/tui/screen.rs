@@ -403,8 +403,8 @@ impl Screen {
                     self.say(Weight::Warning, phrases::MORE_FOUND.sentence());
                 }
             }
-            Answer::Order(order, rows) => {
-                self.page = Page::Tickets(Tickets::of_order(order, rows));
+            Answer::Order { order, rows, more } => {
+                self.page = Page::Tickets(Tickets::of_order(order, rows, more));
             }
             Answer::HandOver(counts) => self.page = Page::HandOver(*counts, false),
             Answer::SignedOut(counts) => {

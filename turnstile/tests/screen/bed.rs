@@ -178,6 +178,15 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
+/// The answer to an order that has so many more tickets.
+pub fn order_rows(more: usize) -> Answer {
+    Answer::Order {
+        order: id("O-20261001-77"),
+        rows: rows(),
+        more,
+    }
+}
+
 pub fn counts() -> Counts {
     Counts {
         operator: "林 Lin".into(),

@@ -364,7 +364,7 @@ pub fn screens() -> Vec<Case> {
             |hands| {
                 look_up(hands);
                 hands.type_in("b");
-                hands.answer(Answer::Order(crate::venue::id("O-20261001-77"), rows()));
+                hands.answer(order_rows(0));
                 hands.press(&[Key::Down, Key::Left]);
             },
             [

@@ -238,7 +238,7 @@ fn a_ticket_is_looked_up_and_admitted_and_its_order_with_it() {
     };
     assert_eq!(rows.len(), 5);
     let order = desk.gate.tickets[0].order_number.clone();
-    let Answer::Order(_, rows) = desk.ask_one(Act::Order(order.clone())) else {
+    let Answer::Order { rows, more: 0, .. } = desk.ask_one(Act::Order(order.clone())) else {
         panic!("the order is listed");
     };
     assert_eq!(rows.len(), 2);

@@ -30,7 +30,7 @@ fn found_rows(rows: Vec<Row>) -> Answer {
 fn order() -> Hands {
     let mut hands = found();
     assert_eq!(hands.type_in("b"), [Act::Order(id("O-20261001-77"))]);
-    hands.answer(Answer::Order(id("O-20261001-77"), rows()));
+    hands.answer(order_rows(0));
     hands
 }
 
@@ -118,6 +118,14 @@ fn tickets_of_an_order_are_unticked_and_counted_one_by_one() {
     hands.press(&[Key::Down, Key::Left]);
     assert!(hands.shows("Persons to be admitted: 2"));
     assert_eq!(hands.enter(), [admits(&[("T2", 2)], true)]);
+}
+
+#[test]
+fn an_order_that_is_longer_than_the_list_says_by_how_much() {
+    let mut hands = order();
+    assert!(!hands.shows("not shown here"));
+    hands.answer(order_rows(12));
+    assert!(hands.shows("Tickets of this order not shown here; look them up by name (/): 12"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use stile_core::ticket::{Standing, TicketStatus};
 
 use super::form::{said, titled};
-use super::paint::{bold, filled, key_style, paragraph};
+use super::paint::{bold, filled, key_style, paragraph, warning_style};
 use super::verdict::{name, sign};
 use crate::tui::acts::{Counts, Row, Shown, Trouble};
 use crate::tui::page::Tickets;
@@ -23,14 +23,13 @@ pub(super) fn tickets(screen: &Screen, tickets: &Tickets, frame: &mut Frame<'_>,
     let pairs = tickets.rows.iter().zip(&tickets.persons);
     let rows = pairs.map(|(row, persons)| ticket_row(screen, tickets, row, *persons));
     let total = format!("{} {}", phrases::ORDER_LINE.text(language), tickets.total());
-    list(
-        &title,
-        rows.collect(),
-        tickets.at,
-        vec![Line::styled(format!("  {total}"), bold())],
-        frame,
-        area,
-    );
+    let mut below = vec![Line::styled(format!("  {total}"), bold())];
+    if tickets.more > 0 {
+        let text = phrases::MORE_OF_ORDER.text(language);
+        let text = format!("  {text} {}", tickets.more);
+        below.push(Line::styled(text, warning_style()));
+    }
+    list(&title, rows.collect(), tickets.at, below, frame, area);
 }
 
 fn ticket_row(screen: &Screen, tickets: &Tickets, row: &Row, persons: u8) -> String {
