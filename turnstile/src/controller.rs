@@ -37,7 +37,7 @@ pub struct Controller {
 
 impl Controller {
     /// Takes readings until the last of `scanners` has ended or the program is to. Leaves the
-    /// gate shut: pulses that were promised are carried out first.
+    /// gate shut: pulses that were promised are carried out first, unless the gate is to stop.
     pub fn run(self, inputs: &Receiver<Input>, mut scanners: usize) {
         // One that was begun before a restart goes on.
         let mut stands_open = self.follow_free_passage(false);
@@ -50,7 +50,10 @@ impl Controller {
                 Ok(Input::Decided(decided)) => {
                     let Decided { outcome, asked_at } = *decided;
                     self.wait_for_relay();
-                    self.answer(outcome, asked_at);
+                    match self.pulses.is_stopping() {
+                        true => self.not_opened(&outcome),
+                        false => self.answer(outcome, asked_at),
+                    }
                 }
                 Ok(Input::Passage(passage)) => self.passage(passage),
                 Ok(Input::Emergency { on }) => self.emergency(on),
@@ -84,6 +87,9 @@ impl Controller {
         let Reading { bytes, read_at } = reading;
         let Some(guard) = &self.guard else {
             self.wait_for_relay();
+            if self.pulses.is_stopping() {
+                return; // nobody is admitted by a gate that will not open
+            }
             let outcome = self.device.scan(&bytes);
             return self.answer(outcome, read_at);
         };
@@ -91,9 +97,23 @@ impl Controller {
             return;
         }
         self.wait_for_relay();
+        if self.pulses.is_stopping() {
+            return;
+        }
         let outcome = self.device.scan_as(&bytes, guard.say());
         guard.saw(&outcome, Way::Reading(bytes));
         self.answer(outcome, read_at);
+    }
+
+    /// What was done by hand is on record, and the gate stops before it opens for it.
+    fn not_opened(&self, outcome: &ScanOutcome) {
+        (self.on_record)();
+        if outcome.opens {
+            let openings = outcome.passages;
+            self.lines.event(Event::OpeningsCancelled {
+                openings: openings.into(),
+            });
+        }
     }
 
     /// Moves the relay as the outcome says, and only then tells of it. While the gate stands open

@@ -127,6 +127,12 @@ pub enum Event {
     },
     /// The relay is there again, and closed.
     RelayBack,
+    /// Openings that were promised do not follow: their admission was taken back, or the gate
+    /// stops.
+    OpeningsCancelled {
+        /// How many.
+        openings: u32,
+    },
     /// The gate stands open: an emergency, or free passage.
     HeldOpen,
     /// The emergency input is on.
@@ -224,6 +230,7 @@ impl Event {
             | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
             | Self::CodeBroken { .. }
+            | Self::OpeningsCancelled { .. }
             | Self::HeldOpen
             | Self::FeedbackFailed { .. }
             | Self::OutputDropped { .. } => Weight::Warning,
@@ -324,6 +331,12 @@ impl fmt::Display for Event {
                 write!(f, "{what}; the gate opens for nobody until it is back")
             }
             Self::RelayBack => f.write_str("the relay is there again, and closed"),
+            Self::OpeningsCancelled { openings } => {
+                write!(
+                    f,
+                    "{openings} openings that were still to come are cancelled"
+                )
+            }
             Self::HeldOpen => f.write_str("the gate stands open"),
             Self::EmergencyOn => f.write_str("emergency: the gate is held open"),
             Self::EmergencyOff => f.write_str("the emergency is over: the gate closes"),

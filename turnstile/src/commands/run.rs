@@ -24,7 +24,7 @@ use crate::inputs::{self, Passages};
 use crate::platform::Linux;
 use crate::ports::Ports;
 use crate::printer::{Lines, Printer, Style};
-use crate::relay::{PulseEvent, Pulses};
+use crate::relay::{Promised, PulseEvent, Pulses};
 use crate::scanner::{Input, Inputs, Scanner, queue};
 use crate::status_file::StatusFile;
 use crate::sync_loop::SyncLoop;
@@ -135,7 +135,7 @@ fn work(
     let pulses = pulses(config, &ports, pulse_events)?;
     let scanners = open_scanners(config, &ports)?;
     let (inputs, readings) = queue();
-    stop_on_signals(inputs.clone()).map_err(machine)?;
+    stop_on_signals(inputs.clone(), pulses.promised()).map_err(machine)?;
     let _control = Control::start(data, Arc::clone(&device), inputs.clone()).map_err(machine)?;
 
     let names: Vec<_> = scanners.iter().map(|scanner| scanner.name()).collect();
@@ -221,7 +221,14 @@ fn work(
         let wake = wake.clone();
         move || wake.record()
     };
-    let shown = tui.map(|tui| tui.show(&device, config.language, inputs, on_record));
+    let shown = tui.map(|tui| {
+        tui.show(
+            &device,
+            config.language,
+            (inputs, pulses.promised()),
+            on_record,
+        )
+    });
     let (guard, showing) = shown.transpose().map_err(machine)?.unzip();
     let controller = Controller {
         device,
@@ -276,6 +283,9 @@ impl PulseEvents {
                     self.feedback.cue(Cue::Rest);
                 }
                 self.device.gate_closed();
+            }
+            PulseEvent::Cancelled(openings) => {
+                self.lines.event(Event::OpeningsCancelled { openings });
             }
             PulseEvent::CloseFailed(error) => failed(format!("the gate may stand open: {error}")),
             PulseEvent::HeldOpen => {
@@ -333,10 +343,11 @@ fn start_scanners(scanners: Vec<Box<dyn Scanner>>, inputs: &Inputs) -> io::Resul
 }
 
 /// The first signal ends the gate in order; those after it change nothing.
-fn stop_on_signals(inputs: Inputs) -> io::Result<()> {
+fn stop_on_signals(inputs: Inputs, promised: Promised) -> io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     threads::spawn("signals", move || {
         for _ in signals.forever() {
+            promised.stop();
             inputs.put(Input::Stop);
         }
     })?;

@@ -19,7 +19,7 @@ pub use inverted::Inverted;
 pub use lcus::{LcusRelay, lcus_command};
 pub use log::LogRelay;
 pub use modbus::ModbusRelay;
-pub use pulse::{Hold, Holder, Opened, PulseEvent, Pulses, Shutter, Turns};
+pub use pulse::{Hold, Holder, Opened, Promised, PulseEvent, Pulses, Shutter, Turns};
 pub use spec::RelaySpec;
 
 use crate::ports::ModbusError;

@@ -43,6 +43,9 @@ pub enum PulseEvent {
     Closed,
     /// It could not be closed. That is tried again every second, and told once.
     CloseFailed(RelayError),
+    /// So many openings that were promised will not follow: they were taken back, or the gate
+    /// stops.
+    Cancelled(u32),
     /// The gate stands open until it is let go.
     HeldOpen,
     /// It should stand open and does not. That is tried again every second, and told once.
@@ -76,8 +79,12 @@ struct State {
     emergency: bool,
     free_passage: bool,
     ending: bool,
-    /// No pulse begins any more, and nothing but an emergency holds the gate open.
+    /// No pulse begins any more.
+    stopping: bool,
+    /// The gate is shut at once, whatever but an emergency holds it open.
     shutting: bool,
+    /// Openings that will not follow, and are to be told.
+    cancelled: u32,
     /// The relay is known to be closed.
     closed: bool,
     gone: bool,
@@ -88,6 +95,19 @@ struct State {
 impl State {
     fn is_held(&self) -> bool {
         self.emergency || (self.free_passage && !self.shutting)
+    }
+
+    /// Nothing more of what waits opens the gate, as far as it is meant.
+    fn cancel(&mut self, is_meant: impl Fn(&Asked) -> bool) {
+        let before = self.asked.len();
+        self.asked.retain(|asked| !is_meant(asked));
+        let cancelled = u32::try_from(before - self.asked.len()).unwrap_or(u32::MAX);
+        self.cancelled = self.cancelled.saturating_add(cancelled);
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.cancel(|_| true);
     }
 }
 
@@ -143,6 +163,24 @@ impl Holder {
 #[derive(Debug, Clone)]
 pub struct Turns(Arc<Desk>);
 
+/// The openings that were promised and wait for their turn; may be used from any thread, and never
+/// waits for the relay. The one that is under way is left to the person whom it let in.
+#[derive(Debug, Clone, Default)]
+pub struct Promised(Arc<Desk>);
+
+impl Promised {
+    /// Nobody more passes by an admission that was taken back.
+    pub fn take_back(&self, admission: RecordId) {
+        self.0
+            .change(|state| state.cancel(|asked| asked.admission == Some(admission)));
+    }
+
+    /// The gate is to stop: nobody more passes.
+    pub fn stop(&self) {
+        self.0.change(State::stop);
+    }
+}
+
 /// Shuts the gate whatever was promised, for a program that must end now.
 #[derive(Debug, Clone)]
 pub struct Shutter(Arc<Desk>);
@@ -153,7 +191,7 @@ impl Shutter {
     pub fn shut(&self, at_most: Duration) -> bool {
         self.0.change(|state| {
             state.shutting = true;
-            state.asked.clear();
+            state.stop();
         });
         self.0.wait(at_most, |state| state.closed)
     }
@@ -226,7 +264,9 @@ impl Pulses {
         let (sender, opened) = channel();
         self.desk.change(|state| {
             // A dead thread shows as a receiver without a sender.
-            if !state.gone && !state.shutting {
+            if state.stopping {
+                state.cancelled = state.cancelled.saturating_add(1);
+            } else if !state.gone {
                 state.at_rest = false;
                 let opened = sender;
                 state.asked.push_back(Asked { admission, opened });
@@ -238,6 +278,16 @@ impl Pulses {
     /// What tells whether the relay's thread turns.
     pub fn turns(&self) -> Turns {
         Turns(Arc::clone(&self.desk))
+    }
+
+    /// Whether the gate is to stop, and opens for nobody more.
+    pub fn is_stopping(&self) -> bool {
+        self.desk.state().stopping
+    }
+
+    /// What cancels openings that wait.
+    pub fn promised(&self) -> Promised {
+        Promised(Arc::clone(&self.desk))
     }
 
     /// What shuts the gate before the program is ended.
@@ -277,15 +327,19 @@ struct Mover<F: FnMut(PulseEvent)> {
 impl<F: FnMut(PulseEvent)> Mover<F> {
     fn run(&mut self) {
         loop {
-            let (asked, held, ending) = {
+            let (asked, held, ending, cancelled) = {
                 let mut state = self.desk.state();
                 state.turned = true;
                 let (asked, held) = (state.asked.pop_front(), state.is_held());
                 if asked.is_some() || held {
                     state.closed = false; // before anybody is told that it is
                 }
-                (asked, held, state.ending)
+                let cancelled = std::mem::take(&mut state.cancelled);
+                (asked, held, state.ending, cancelled)
             };
+            if cancelled > 0 {
+                (self.on)(PulseEvent::Cancelled(cancelled));
+            }
             if held && !self.is_held {
                 self.hold_open();
             } else if !held && std::mem::take(&mut self.is_held) {

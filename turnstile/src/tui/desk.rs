@@ -19,6 +19,7 @@ use super::guard::{Guard, Way};
 use super::phrases;
 use super::said;
 use super::state::States;
+use crate::relay::Promised;
 use crate::scanner::{Decided, Input, Inputs};
 use crate::words::{Sentence, Words};
 
@@ -37,6 +38,8 @@ pub struct Desk {
     pub guard: Arc<Guard>,
     /// The scan loop's queue, for what opens the gate.
     pub inputs: Inputs,
+    /// Openings that wait, for what ends them.
+    pub promised: Promised,
     /// The screen.
     pub tell: Arc<dyn Fn(Event) + Send + Sync>,
     /// Wakes the upload of a new record that no gate waits for.
@@ -77,11 +80,11 @@ impl Desk {
             }
             Act::DoesNotMatch(of) => {
                 let undone = self.device.does_not_match(of);
-                self.undone(undone, phrases::SAY_MISMATCH.sentence())
+                self.undone(of, undone, phrases::SAY_MISMATCH.sentence())
             }
             Act::Undo { of, why } => {
                 let undone = self.device.undo(of, &why);
-                self.undone(undone, phrases::SAY_UNDONE.sentence())
+                self.undone(of, undone, phrases::SAY_UNDONE.sentence())
             }
             Act::Override(waiving) => self.overriding(&waiving),
             Act::LookUp { text, name } => self.look_up(&text, &name),
@@ -120,6 +123,7 @@ impl Desk {
             },
             Act::Troubles => self.troubles(),
             Act::Quit => {
+                self.promised.stop();
                 self.inputs.put(Input::Stop);
                 return None;
             }
@@ -159,6 +163,7 @@ impl Desk {
 
     fn undone(
         &self,
+        of: RecordId,
         undone: Result<stile_core::device::Undone, stile_core::journal::JournalError>,
         sentence: Sentence,
     ) -> Answer {
@@ -166,7 +171,10 @@ impl Desk {
             Ok(undone) => {
                 (self.on_record)();
                 match undone.denied {
-                    None => Answer::Done(sentence),
+                    None => {
+                        self.promised.take_back(of);
+                        Answer::Done(sentence)
+                    }
                     Some(denied) => Answer::Failed(said::denied(denied)),
                 }
             }

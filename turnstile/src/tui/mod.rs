@@ -27,6 +27,7 @@ use stile_core::reason::Language;
 use crate::config::Config;
 use crate::event::{Event as GateEvent, Weight};
 use crate::printer::{Printer, Read, Said, log};
+use crate::relay::Promised;
 use crate::scanner::{Inputs, ScannerSpec};
 use crate::threads;
 use crate::words::Words;
@@ -102,7 +103,7 @@ impl Tui {
         self,
         device: &Arc<Device>,
         language: Option<Language>,
-        inputs: Inputs,
+        (inputs, promised): (Inputs, Promised),
         on_record: impl Fn() + Send + 'static,
     ) -> io::Result<(Arc<Guard>, Showing)> {
         let events = self.window.events().clone();
@@ -112,6 +113,7 @@ impl Tui {
             words: self.words.clone(),
             guard: Arc::clone(&guard),
             inputs,
+            promised,
             tell: Arc::new(move |event| events.tell(event)),
             on_record: Box::new(on_record),
         };

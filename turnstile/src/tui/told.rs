@@ -27,6 +27,7 @@ pub fn told(event: &Event) -> Option<Sentence> {
         Event::InputBack { input } => format!("输入信号已恢复：{input}"),
         Event::FeedbackFailed { device, .. } => format!("提示设备故障：{device}。闸机照常工作。"),
         Event::FeedbackBack { device } => format!("提示设备已恢复：{device}"),
+        Event::OpeningsCancelled { openings } => format!("还未开的{openings}次闸已取消。"),
         Event::EmergencyOn => "紧急输入：闸机已打开。".into(),
         Event::EmergencyOff => "紧急输入解除，闸机恢复验票。".into(),
         other if other.weight() == Weight::Normal => return None,

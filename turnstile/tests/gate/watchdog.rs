@@ -121,6 +121,19 @@ fn a_party_that_takes_longer_than_a_loop_may_stand_still_is_no_hang() {
 }
 
 #[test]
+fn a_gate_that_is_told_to_stop_opens_for_nobody_more() {
+    let scene = with_a_party(200);
+    let (mut gate, _) = Running::spawn(for_parties(&scene));
+    gate.event("list_applied");
+    gate.scan(&scene.code(0));
+    gate.type_line(&scene.code(1));
+    assert!(gate.terminate().success());
+    let moves = scene.place.relay_moves();
+    assert_eq!(moves.last().unwrap(), "close");
+    assert!(scene.place.opens() < 10, "{moves:?}");
+}
+
+#[test]
 fn a_gate_whose_service_manager_has_gone_goes_on() {
     let (scene, manager) = (Scene::new(), Manager::new());
     let (mut gate, _) = Running::spawn(manager.of(command(&scene), 60));

@@ -1,8 +1,10 @@
 //! What the guard asks for, carried out on a device: what is answered, what goes to the scan loop
 //! to move the gate.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
@@ -15,6 +17,7 @@ use stile_core::record::FreePassageCause;
 use stile_core::ticket::Direction;
 use stile_core::time::EpochMillis;
 use stile_core::verdict::Verdict;
+use stile_turnstile::relay::{Promised, Pulses, Relay, RelayError};
 use stile_turnstile::scanner::{Input, Inputs, queue};
 use stile_turnstile::tui::acts::{Act, Answer, Event, Pin, Shown, Waiving};
 use stile_turnstile::tui::desk::Desk;
@@ -47,6 +50,7 @@ struct AtDesk {
     device: Arc<Device>,
     guard: Arc<Guard>,
     inputs: Inputs,
+    promised: Promised,
     readings: Receiver<Input>,
 }
 
@@ -68,6 +72,7 @@ impl AtDesk {
             device,
             guard: Arc::new(guard),
             inputs,
+            promised: Promised::default(),
             readings,
         }
     }
@@ -84,6 +89,7 @@ impl AtDesk {
             words: Words::of(self.device.identity()),
             guard: Arc::clone(&self.guard),
             inputs: self.inputs.clone(),
+            promised: self.promised.clone(),
             tell: Arc::new(move |event| {
                 if let Event::Answer(answer) = event {
                     told.lock().unwrap().push(answer);
@@ -117,6 +123,58 @@ impl AtDesk {
         self.guard.saw(&outcome, Way::Reading(reading));
         outcome.record_id.unwrap()
     }
+}
+
+/// A relay whose opening lasts until the other end of a channel goes.
+struct Held(Receiver<()>, Arc<AtomicUsize>);
+
+impl Relay for Held {
+    fn open(&mut self) -> Result<(), RelayError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        let _ = self.0.recv();
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), RelayError> {
+        Ok(())
+    }
+}
+
+/// Puts five openings of an admission before a relay, has something done meanwhile, and gives how
+/// often the gate opened.
+fn opens_while(at: &mut AtDesk, of: RecordId, done: impl FnOnce(&AtDesk)) -> usize {
+    let (end, ended) = channel();
+    let opens = Arc::new(AtomicUsize::new(0));
+    let relay = Box::new(Held(ended, Arc::clone(&opens)));
+    let pulses = Pulses::start(vec![relay], Duration::ZERO, |_| ()).unwrap();
+    at.promised = pulses.promised();
+    (0..5).for_each(|_| drop(pulses.pulse(Some(of))));
+    done(at);
+    drop(end);
+    drop(pulses);
+    opens.load(Ordering::SeqCst)
+}
+
+#[test]
+fn nobody_more_passes_by_what_was_taken_back() {
+    let mut at = AtDesk::new();
+    let of = at.scan(0);
+    assert_eq!(opens_while(&mut at, of, |_| ()), 5);
+    let opens = opens_while(&mut at, of, |at| {
+        at.ask(vec![Act::Undo {
+            of,
+            why: "wrong group".into(),
+        }]);
+    });
+    assert!(opens <= 1, "{opens} openings followed");
+}
+
+#[test]
+fn nobody_more_passes_once_the_guard_has_quit() {
+    let mut at = AtDesk::new();
+    let of = at.scan(0);
+    let opens = opens_while(&mut at, of, |at| drop(at.ask(vec![Act::Quit])));
+    assert!(opens <= 1, "{opens} openings followed");
 }
 
 fn failure(answer: &Answer) -> &str {
