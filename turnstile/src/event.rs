@@ -197,8 +197,13 @@ pub enum Event {
         /// Lines dropped.
         lines: u64,
     },
-    /// The gate is shut and takes no more codes.
-    Stopped,
+    /// What held the gate open has ended, and it is shut again.
+    LetGo,
+    /// The gate takes no more codes.
+    Stopped {
+        /// Whether it is known to be shut: closing may have failed, or an emergency holds it open.
+        shut: bool,
+    },
 }
 
 impl Event {
@@ -221,7 +226,8 @@ impl Event {
             | Self::Passed
             | Self::NotPassed { .. }
             | Self::ScannerEnded { .. }
-            | Self::Stopped => Weight::Normal,
+            | Self::LetGo
+            | Self::Stopped { shut: true } => Weight::Normal,
             Self::ListRefused { .. }
             | Self::Offline { .. }
             | Self::UploadTrouble { .. }
@@ -239,6 +245,7 @@ impl Event {
             | Self::StorageTrouble { .. }
             | Self::RelayFailed { .. }
             | Self::LoopHung { .. }
+            | Self::Stopped { shut: false }
             | Self::RelayLost { .. }
             | Self::EmergencyOn
             | Self::ScannerLost { .. }
@@ -362,7 +369,11 @@ impl fmt::Display for Event {
             Self::OutputDropped { lines } => {
                 write!(f, "{lines} lines of output were dropped: nobody takes them")
             }
-            Self::Stopped => f.write_str("stopped; the gate is shut"),
+            Self::LetGo => f.write_str("the gate is shut again"),
+            Self::Stopped { shut: true } => f.write_str("stopped; the gate is shut"),
+            Self::Stopped { shut: false } => {
+                f.write_str("stopped; the gate is not known to be shut: look at it")
+            }
         }
     }
 }

@@ -79,11 +79,12 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
     let result = work(data, &config, device, platform, lines, panel, tui);
     display.into_iter().for_each(Display::finish);
     printer.finish();
-    if options.tui && result.is_ok() {
+    let stopped = result?;
+    if options.tui {
         // The terminal is the shell's again.
-        println!("stile-gate: {}", Event::Stopped);
+        println!("stile-gate: {stopped}");
     }
-    result
+    Ok(())
 }
 
 /// A gate that cannot start must not stand open, as a power cut may have left it. Only where
@@ -113,7 +114,7 @@ fn work(
     lines: &Lines,
     panel: Option<Panel>,
     tui: Option<Tui>,
-) -> Result<(), CommandError> {
+) -> Result<Event, CommandError> {
     let words = Words::of(device.identity());
     let notifier = Arc::new(Notifier::from_environment().map_err(machine)?);
     let beats = Arc::new(Heartbeats::default());
@@ -230,6 +231,7 @@ fn work(
         )
     });
     let (guard, showing) = shown.transpose().map_err(machine)?.unzip();
+    let shutter = pulses.shutter();
     let controller = Controller {
         device,
         pulses,
@@ -252,8 +254,11 @@ fn work(
     notifier.stopping();
     sync.stop();
     StatusFile::remove(data);
-    lines.event(Event::Stopped);
-    Ok(())
+    let stopped = Event::Stopped {
+        shut: shutter.is_closed(),
+    };
+    lines.event(stopped.clone());
+    Ok(stopped)
 }
 
 /// What the relay's doings are told to.
@@ -281,6 +286,7 @@ impl PulseEvents {
                 fault::hang_point(Loop::Relay);
                 if std::mem::take(&mut self.is_held) {
                     self.feedback.cue(Cue::Rest);
+                    self.lines.event(Event::LetGo);
                 }
                 self.device.gate_closed();
             }

@@ -11,6 +11,7 @@ use stile_core::ids::{DeviceId, GateId, VenueId};
 use stile_core::journal::RoomWarning;
 use stile_core::journal::{self, Counts};
 use stile_core::platform::Platform;
+use stile_core::record::FreePassageCause;
 
 use super::{CommandError, machine, name_of};
 use crate::platform::Linux;
@@ -140,6 +141,14 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
             out,
             "warning: newer keys are due and have not come; the ones held go on"
         )?;
+    }
+    if let Some(cause) = live.free_passage {
+        let cause = match cause {
+            FreePassageCause::Emergency => "by the emergency input",
+            FreePassageCause::Scheduled => "by the venue's plan",
+            FreePassageCause::Staff => "by staff, until `stile-gate shut`",
+        };
+        writeln!(out, "warning: the gate stands open for everybody, {cause}")?;
     }
     if live.practice {
         writeln!(

@@ -196,6 +196,11 @@ impl Shutter {
         self.0.wait(at_most, |state| state.closed)
     }
 
+    /// Whether the relay is known to be closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.state().closed
+    }
+
     /// Whether an emergency holds the gate open.
     pub fn is_emergency(&self) -> bool {
         self.0.state().emergency

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::common::process::{Scene, error_of, text_of};
+use crate::common::process::{Scene, error_of, eventually, text_of};
 
 #[test]
 fn a_gate_that_staff_open_stands_open_until_they_shut_it_and_both_are_on_record() {
@@ -17,6 +17,7 @@ fn a_gate_that_staff_open_stands_open_until_they_shut_it_and_both_are_on_record(
     gate.event("code_overlong");
     let shut = scene.place.call(&["shut"]);
     assert!(text_of(&shut).contains("judges each visitor again"));
+    gate.event("let_go");
     assert_eq!(gate.scan(&scene.code(0))["verdict"], "admit");
     gate.terminate();
     let kinds = scene.place.record_kinds();
@@ -25,6 +26,17 @@ fn a_gate_that_staff_open_stands_open_until_they_shut_it_and_both_are_on_record(
     assert!(first.contains("fire drill"), "{first}");
     let expected = ["close", "open", "close", "open", "close", "close"];
     assert_eq!(scene.place.relay_moves(), expected);
+}
+
+#[test]
+fn status_says_that_the_gate_stands_open_for_everybody() {
+    let scene = Scene::new();
+    let _gate = scene.place.run(&[]);
+    let says = || text_of(&scene.place.call(&["status"])).contains("stands open for everybody, by");
+    assert!(!says());
+    let opened = scene.place.call(&["open", "--reason", "fire drill"]);
+    assert!(opened.status.success(), "{}", error_of(&opened));
+    eventually("status says so", says);
 }
 
 #[test]

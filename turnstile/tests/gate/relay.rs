@@ -277,3 +277,18 @@ fn nobody_is_admitted_while_the_gate_still_stands_open_for_another() {
         );
     }
 }
+
+#[test]
+fn a_gate_whose_relay_does_not_close_is_not_said_to_be_shut() {
+    for (close, shut) in [("exit 0", true), ("exit 1", false)] {
+        let scene = Scene::new();
+        let script = scene.place.beside("relay.sh");
+        fs::write(&script, format!("#!/bin/sh\n{close}\n")).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let relay = format!("command:{}", script.display());
+        let arguments = ["run", "--json", "--relay", &relay];
+        let mut gate = Running::start(&scene.place.data(), &arguments);
+        gate.end_of_input();
+        assert_eq!(gate.event("stopped")["shut"], shut);
+    }
+}

@@ -222,6 +222,11 @@ fn what_is_missing_is_named_with_the_flag_that_says_it() {
             &["--yes", "--no-service", "--scanner", "stdin"][..],
             "--enrol",
         ),
+        // Nor is a QR waited for that nobody holds there.
+        (
+            &["--yes", "--no-service", "--scanner", "tcp:127.0.0.1:0"][..],
+            "--enrol",
+        ),
         (&["--no-service"][..], "--scanner"),
     ] {
         let output = answered(&place, arguments, "");

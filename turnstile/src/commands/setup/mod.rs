@@ -174,6 +174,11 @@ impl<R: BufRead, W: Write> Setup<R, W> {
     }
 
     fn enrolment_text(&mut self, scanners: &[ScannerSpec]) -> Result<String, CommandError> {
+        if self.options.yes {
+            // Nobody is there to hold a QR before the scanner.
+            let missing = "with --yes nothing is asked: say the enrolment text with --enrol";
+            return Err(CommandError::Usage(missing.into()));
+        }
         let scanner = scanners.iter().find(|one| **one != ScannerSpec::Stdin);
         let question = match scanner {
             Some(_) => "Enrolment text (paste it, or press Enter and hold the QR to the scanner)",
@@ -195,11 +200,6 @@ impl<R: BufRead, W: Write> Setup<R, W> {
                         return Ok(text);
                     }
                     self.ask.say("  nothing that enrols was read");
-                    if self.options.yes {
-                        return Err(CommandError::Usage(
-                            "say the enrolment text with --enrol".into(),
-                        ));
-                    }
                 }
                 (true, None) => self.ask.say("  this is no enrolment text"),
                 (false, _) => return Ok(text),
