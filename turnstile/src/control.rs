@@ -2,7 +2,9 @@
 //! may use. One line of JSON asks, one answers, and the connection ends. A PIN may be in a line, so
 //! that lines are cleared from memory.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -93,13 +95,13 @@ pub enum ControlError {
 
 /// Asks the gate at work in a data folder.
 pub fn ask(data: &Path, request: &Request) -> Result<Response, ControlError> {
-    let mut stream =
-        UnixStream::connect(data.join(SOCKET)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                ControlError::NotRunning(data.to_owned())
-            }
-            _ => ControlError::Io(error),
-        })?;
+    let connected = at_socket(data, |path| UnixStream::connect(path));
+    let mut stream = connected.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            ControlError::NotRunning(data.to_owned())
+        }
+        _ => ControlError::Io(error),
+    })?;
     stream.set_read_timeout(Some(match request {
         Request::Open { .. } | Request::Shut => PATIENCE,
         Request::SetClock { .. } => PIN_PATIENCE,
@@ -113,6 +115,14 @@ pub fn ask(data: &Path, request: &Request) -> Result<Response, ControlError> {
     line.push(b'\n');
     stream.write_all(&line)?;
     Ok(serde_json::from_slice(&read_line(&mut stream)?)?)
+}
+
+/// Does something with the socket's path, by way of the opened folder: a socket's path has room
+/// for about a hundred bytes, and a data folder's may be longer.
+fn at_socket<T>(data: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let folder = File::open(data)?;
+    let by_number = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    with(&Path::new(&by_number).join(SOCKET))
 }
 
 /// Reads up to the end of a line, of the stream, or of the longest line, into memory that is
@@ -146,7 +156,7 @@ impl Control {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = UnixListener::bind(&path)?;
+        let listener = at_socket(data, |path| UnixListener::bind(path))?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(OWNER_ONLY))?;
         threads::spawn_large("control", move || {
             for stream in listener.incoming().flatten() {

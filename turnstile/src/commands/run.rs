@@ -137,7 +137,13 @@ fn work(
     let scanners = open_scanners(config, &ports)?;
     let (inputs, readings) = queue();
     stop_on_signals(inputs.clone(), pulses.promised()).map_err(machine)?;
-    let _control = Control::start(data, Arc::clone(&device), inputs.clone()).map_err(machine)?;
+    let control = Control::start(data, Arc::clone(&device), inputs.clone());
+    if let Err(error) = &control {
+        // The gate admits all the same.
+        lines.event(Event::StorageTrouble {
+            what: format!("commands such as `stile-gate open` do not reach this gate: {error}"),
+        });
+    }
 
     let names: Vec<_> = scanners.iter().map(|scanner| scanner.name()).collect();
     let mut status = StatusFile {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::common::process::{Scene, error_of, eventually, text_of};
+use crate::common::process::{Running, Scene, call, error_of, eventually, text_of};
 
 #[test]
 fn a_gate_that_staff_open_stands_open_until_they_shut_it_and_both_are_on_record() {
@@ -62,6 +62,18 @@ fn opening_needs_a_reason_and_a_gate_at_work() {
     let refused = scene.place.call(&["open", "--reason", " "]);
     assert!(error_of(&refused).contains("needs a reason"));
     assert!(scene.place.record_kinds().is_empty());
+}
+
+#[test]
+fn a_gate_in_a_folder_with_a_long_path_is_reached_all_the_same() {
+    let scene = Scene::new();
+    let data = scene.place.beside(&"long".repeat(40));
+    std::fs::rename(scene.place.data(), &data).unwrap();
+    let relay = scene.place.relay_flag();
+    let mut gate = Running::start(&data, &["run", "--json", "--relay", &relay]);
+    let opened = call(&data, &["open", "--reason", "fire drill"]);
+    assert!(opened.status.success(), "{}", error_of(&opened));
+    gate.event("held_open");
 }
 
 #[test]
