@@ -249,7 +249,12 @@ async fn serve(listener: TcpListener, state: Arc<Mutex<State>>) {
         }
         let (client, state) = (client.clone(), Arc::clone(&state));
         tokio::spawn(async move {
-            let service = service_fn(|request| pass_on(&client, &state, request));
+            // In a task of its own: what has arrived goes on to the server, and its answer is counted,
+            // though the gate has gone meanwhile.
+            let service = service_fn(|request| {
+                let passed = tokio::spawn(pass_on(client.clone(), Arc::clone(&state), request));
+                async { passed.await.unwrap_or(Err(Broken)) }
+            });
             // A connection that breaks is the point.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(connection), service)
@@ -266,16 +271,16 @@ async fn until_let_through(state: &Mutex<State>) {
 }
 
 async fn pass_on(
-    client: &reqwest::Client,
-    state: &Mutex<State>,
+    client: reqwest::Client,
+    state: Arc<Mutex<State>>,
     request: Request<Incoming>,
 ) -> Result<Answer, Broken> {
     let path = request.uri().path().to_owned();
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| Broken)?.to_bytes();
-    until_let_through(state).await;
+    until_let_through(&state).await;
     let (fault, server) = {
-        let mut state = lock(state);
+        let mut state = lock(&state);
         if state.is_cut {
             return Err(Broken);
         }
@@ -307,7 +312,7 @@ async fn pass_on(
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = answer.bytes().await.map_err(|_| Broken)?;
         if path == RECORDS && status == StatusCode::OK {
-            count(state, &body);
+            count(&state, &body);
         }
         Ok((status, headers, body))
     };
@@ -325,7 +330,7 @@ async fn pass_on(
         _ => {}
     }
     let (status, headers, body) = send().await?;
-    until_let_through(state).await;
+    until_let_through(&state).await;
     let body = match fault {
         Some(Fault::Late(by)) => {
             tokio::time::sleep(by).await;
@@ -413,5 +418,58 @@ fn count(state: &Mutex<State>, body: &[u8]) {
             Filed::Replayed => state.uploads.replayed += 1,
             Filed::Quarantined => state.uploads.quarantined += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::programs::wait_until;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Reads up to the end of a request's body, which is `{}`.
+    fn read_request(stream: &mut TcpStream) {
+        let mut heard = Vec::new();
+        while !heard.ends_with(b"{}") {
+            let mut some = [0; 1024];
+            let count = stream.read(&mut some).unwrap();
+            assert!(count > 0, "the request was cut off");
+            heard.extend_from_slice(&some[..count]);
+        }
+    }
+
+    #[test]
+    fn what_the_server_says_is_counted_though_the_gate_has_gone_meanwhile() {
+        let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let network = Network::to(server.local_addr().unwrap()).unwrap();
+        let mut gate = TcpStream::connect(network.address()).unwrap();
+        let request =
+            format!("POST {RECORDS} HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n\r\n{{}}");
+        gate.write_all(request.as_bytes()).unwrap();
+        let (mut at_server, _) = server.accept().unwrap();
+        read_request(&mut at_server);
+
+        // The gate is killed; a second one shows that the network has noticed.
+        drop(gate);
+        let mut other = TcpStream::connect(network.address()).unwrap();
+        other.write_all(request.as_bytes()).unwrap();
+        let (mut for_other, _) = server.accept().unwrap();
+        read_request(&mut for_other);
+
+        let body = r#"{"results":[{"id":"00000000-0000-0000-0000-000000000001","result":"accepted"}],"logs":[]}"#;
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        // Nobody takes it where the network gave up with the gate.
+        let _ = at_server.write_all(answer.as_bytes());
+        wait_until("the answer is counted", PATIENCE, || {
+            Ok(network.uploads().accepted == 1)
+        })
+        .unwrap();
     }
 }
