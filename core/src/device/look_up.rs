@@ -2,14 +2,14 @@
 //! digits of phone or document, and a name. Finds and shows; admits nobody.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use super::{Device, Door, TicketShown};
 use crate::admissions::fold as fold_admissions;
 use crate::clock::Now;
 use crate::ids::{Checkpoint, LastFour, OrderNumber, TicketId, TicketNumber};
 use crate::journal::{JournalError, MovementsOf};
-use crate::ticket::{Standing, Ticket, TicketStatus};
+use crate::ticket::{Gate, Standing, Ticket, TicketStatus};
 use crate::time::ServiceDay;
 use crate::whitelist::{HeldList, ListError, fits_mask, fold};
 
@@ -83,13 +83,7 @@ impl Device {
         if wanted.chars().count() < MIN_LOOK_UP {
             return Err(LookUpError::TooShort);
         }
-        let moment = self.platform.moment();
-        let mut door = self.door();
-        let now = door.clock.look(moment);
-        let gate = self.gate(door.list_for(now.at));
-        if gate.unattended {
-            return Err(LookUpError::Unattended);
-        }
+        let (door, now, gate) = self.staffed_door()?;
         let lists = today_first(&door, now);
         let mut answer = LookedUp::default();
         let mut at: HashMap<TicketNumber, usize> = HashMap::new();
@@ -125,13 +119,7 @@ impl Device {
 
     /// All tickets of an order that are none's tombstones, by seat. Staffed gates only.
     pub fn look_up_order(&self, order: &OrderNumber) -> Result<OrderFound, LookUpError> {
-        let moment = self.platform.moment();
-        let mut door = self.door();
-        let now = door.clock.look(moment);
-        let gate = self.gate(door.list_for(now.at));
-        if gate.unattended {
-            return Err(LookUpError::Unattended);
-        }
+        let (door, now, gate) = self.staffed_door()?;
         let mut tickets: Vec<(&HeldList, Ticket)> = Vec::new();
         let mut known = HashSet::new();
         for list in today_first(&door, now) {
@@ -153,6 +141,18 @@ impl Device {
             found: found.collect::<Result<_, _>>()?,
             more,
         })
+    }
+
+    /// The door as it is now, and its gate, where staff stand at it.
+    fn staffed_door(&self) -> Result<(MutexGuard<'_, Door>, Now, Arc<Gate>), LookUpError> {
+        let moment = self.platform.moment();
+        let mut door = self.door();
+        let now = door.clock.look(moment);
+        let gate = self.gate(door.list_for(now.at));
+        if gate.unattended {
+            return Err(LookUpError::Unattended);
+        }
+        Ok((door, now, gate))
     }
 
     fn found(
