@@ -1,33 +1,11 @@
 //! `stile-server backup` and `restore`: a copy of a working server, and the way back.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-fn stile_server(data: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stile-server"))
-        .arg("--data")
-        .arg(data)
-        .args(args)
-        .output()
-        .unwrap()
-}
-
-fn add_venue(data: &Path, id: &str) {
-    let args = [
-        "venue",
-        "add",
-        id,
-        "--name",
-        "M",
-        "--time-zone",
-        "Asia/Shanghai",
-    ];
-    assert!(stile_server(data, &args).status.success());
-}
+use crate::{add_venue, stile_server};
 
 fn venues(data: &Path) -> String {
     String::from_utf8(stile_server(data, &["venue", "show"]).stdout).unwrap()

@@ -1,33 +1,13 @@
 //! `stile-server salvage`: a damaged database is kept aside and read out.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
-fn stile_server(data: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stile-server"))
-        .arg("--data")
-        .arg(data)
-        .args(args)
-        .output()
-        .unwrap()
-}
+use crate::{add_venue, stile_server};
 
 /// A server's folder with this many records in its log.
 fn folder(records: i64) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let args = [
-        "venue",
-        "add",
-        "museum-01",
-        "--name",
-        "M",
-        "--time-zone",
-        "Asia/Shanghai",
-    ];
-    assert!(stile_server(folder.path(), &args).status.success());
+    add_venue(folder.path(), "museum-01");
     let database = rusqlite::Connection::open(folder.path().join("server.db")).unwrap();
     database.execute_batch("BEGIN").unwrap();
     for position in 1..=records {
