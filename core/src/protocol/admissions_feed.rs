@@ -10,8 +10,6 @@ use crate::time::{EpochMillis, ServiceDay};
 
 /// Most items in one answer.
 pub const MAX_FEED_ITEMS: u32 = 5_000;
-/// Longest `wait`, in seconds: under what proxies allow a quiet connection.
-pub const MAX_FEED_WAIT_S: u32 = 25;
 
 /// A piece of the feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -36,3 +36,6 @@ pub const TIME_HEADER: &str = "stile-time";
 /// Every answer's header with the server's generation: UTC seconds at which its data was last
 /// put back from a backup, 0 at first.
 pub const GENERATION_HEADER: &str = "stile-generation";
+/// Seconds that a request may ask to wait for something to happen: well under what proxies allow a
+/// quiet connection.
+pub const MAX_WAIT_S: u32 = 25;

@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use stile_core::protocol::{FeedAnswer, MAX_FEED_WAIT_S};
+use stile_core::protocol::FeedAnswer;
 use utoipa::IntoParams;
 
 use super::App;
 use super::answer::Json;
-use super::params::{QueryParams, wrong};
+use super::params::{QueryParams, check_wait};
 use super::refusal::Refusal;
 use crate::server::Device;
 
@@ -37,9 +37,7 @@ pub async fn admissions(
     device: Device,
     QueryParams(wanted): QueryParams<Wanted>,
 ) -> Result<Json<FeedAnswer>, Refusal> {
-    if wanted.wait > MAX_FEED_WAIT_S {
-        return Err(wrong("wait", &format!("0 to {MAX_FEED_WAIT_S} seconds")));
-    }
+    check_wait(wanted.wait)?;
     let after = wanted.after.as_deref();
     let answer = app.server().admissions_feed(&device, after, wanted.wait);
     Ok(Json(answer.await?))

@@ -8,7 +8,7 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use stile_core::protocol::Code;
+use stile_core::protocol::{Code, MAX_WAIT_S};
 
 use super::body::without_values;
 use super::refusal::Refusal;
@@ -50,6 +50,14 @@ where
 /// Says that a parameter is wrong, and what it should be.
 pub fn wrong(name: &str, what: &str) -> Refusal {
     Refusal::new(Code::InvalidParameter, format!("{name}: {what}"))
+}
+
+/// Checks the seconds that a request asks to wait.
+pub fn check_wait(wait_s: u32) -> Result<(), Refusal> {
+    match wait_s <= MAX_WAIT_S {
+        true => Ok(()),
+        false => Err(wrong("wait", &format!("0 to {MAX_WAIT_S} seconds"))),
+    }
 }
 
 fn wrong_path(rejection: PathRejection) -> Refusal {

@@ -13,9 +13,10 @@ use utoipa::IntoParams;
 use super::App;
 use super::answer::{Json, NDJSON, with_type};
 use super::auth::Caller;
-use super::params::{QueryParams, wrong};
+use super::params::{QueryParams, check_wait, wrong};
 use super::refusal::Refusal;
 use crate::config::{PULL_DEFAULT, PULL_MAX};
+use crate::server::PullRequest;
 use crate::store::{ConflictState, LogStream};
 
 /// Which piece of the log is wanted.
@@ -27,6 +28,10 @@ pub struct Wanted {
     /// Records at most, 1 to 10,000; by default 1,000.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u32>,
+    /// Seconds to wait while there is none, 0 to 25; by default 0.
+    #[serde(default)]
+    #[param(maximum = 25)]
+    wait: u32,
 }
 
 /// The log: every record that was accepted, in the order in which the server stored it.
@@ -91,11 +96,14 @@ async fn pull(
     if !(1..=PULL_MAX).contains(&limit) {
         return Err(wrong("limit", &format!("1 to {PULL_MAX}")));
     }
-    let after = wanted.after.as_deref();
-    let pulled = app
-        .server()
-        .pull(&caller.venue, stream, after, limit)
-        .await?;
+    check_wait(wanted.wait)?;
+    let request = PullRequest {
+        stream,
+        after: wanted.after,
+        limit,
+        wait_s: wanted.wait,
+    };
+    let pulled = app.server().pull(&caller.venue, &request).await?;
     let mut response = match wants_lines(headers) {
         true => lines(&pulled)?,
         false => Json(pulled).into_response(),

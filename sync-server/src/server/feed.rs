@@ -1,11 +1,10 @@
 //! The admissions feed on its way to gates.
 
-use std::time::Duration;
-
-use stile_core::protocol::{FeedAnswer, MAX_FEED_ITEMS, MAX_FEED_WAIT_S};
+use stile_core::protocol::{FeedAnswer, MAX_FEED_ITEMS};
 use stile_core::time::EpochSeconds;
 
 use super::lists::KEPT_AFTER_DAY_S;
+use super::waiting::Awaited;
 use super::{Device, Server};
 use crate::cursor::{Cursors, Stream};
 use crate::error::ServerError;
@@ -30,13 +29,9 @@ impl Server {
         };
         let after = after.and_then(|cursor| cursors.read(cursor).ok());
         let after = after.unwrap_or(Position(0));
-        let mut changes = self.store.feed_changes();
-        let mut stopping = self.stopping.subscribe();
-        let wait = Duration::from_secs(wait_s.min(MAX_FEED_WAIT_S).into());
-        let mut wait = std::pin::pin!(tokio::time::sleep(wait));
+        let mut waiting = self.waiting(keys.number, Awaited::Feed, wait_s);
         loop {
-            // Marked before the store is read, so that what comes meanwhile is not slept over.
-            changes.mark_unchanged();
+            waiting.mark();
             let now = self.now().seconds();
             let ended_since = EpochSeconds(now.0.saturating_sub(KEPT_AFTER_DAY_S));
             let page = self
@@ -48,15 +43,8 @@ impl Server {
                 more: page.more,
                 items: page.items,
             };
-            if !answer.items.is_empty() || answer.more || wait_s == 0 {
+            if !answer.items.is_empty() || answer.more || !waiting.for_more().await {
                 return Ok(answer);
-            }
-            tokio::select! {
-                changed = changes.changed() => if changed.is_err() {
-                    return Ok(answer);
-                },
-                _ = stopping.wait_for(|stopping| *stopping) => return Ok(answer),
-                () = &mut wait => return Ok(answer),
             }
         }
     }

@@ -1,31 +1,25 @@
-//! Records up and down: batches of devices are verified, read and filed; back ends pull the log.
+//! Records on their way up: batches of devices are verified, read and filed; and what came of them
+//! for a person to see.
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
 use stile_core::ids::VenueId;
 use stile_core::protocol::{
-    Batch, ConflictAdmission, ConflictView, Conflicts, Filed, MAX_BATCH, MAX_RECORD_BYTES, Pulled,
-    PulledRecord, RecordResult, RecordsAnswer, SignedBatch,
+    Batch, ConflictAdmission, ConflictView, Conflicts, Filed, MAX_BATCH, MAX_RECORD_BYTES,
+    RecordResult, RecordsAnswer, SignedBatch,
 };
 use stile_core::signed::{Domain, SignedError};
 
 use super::{Device, Server};
 use crate::admissions::{Sender, read};
-use crate::cursor::{Cursors, Stream};
 use crate::error::ServerError;
-use crate::store::{
-    Conflict, ConflictState, FilingBatch, FilingResult, LogStream, Position, Quarantined,
-    StoreError, StoredRecord,
-};
+use crate::store::{Conflict, ConflictState, FilingBatch, FilingResult, Quarantined};
 use crate::venue_keys::VenueKeys;
 
 /// Conflicts that are listed at most; a venue with more has another problem.
 const MAX_CONFLICTS: u32 = 1_000;
 /// Quarantined records listed at most.
 const MAX_QUARANTINED: u32 = 10_000;
-/// Records of one pull at most: some 8 MiB of ordinary ones.
-const MAX_PULL: u32 = 10_000;
 
 impl Server {
     /// Files a batch of records: what becomes of each, and how far its logs are here. A batch that
@@ -70,38 +64,6 @@ impl Server {
         Ok(RecordsAnswer {
             results: results.collect(),
             logs: outcome.logs,
-        })
-    }
-
-    /// The next piece of a venue's log, behind the cursor `after`; at most `limit` records, and
-    /// never more than 10,000.
-    pub async fn pull(
-        &self,
-        venue: &VenueId,
-        stream: LogStream,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Result<Pulled, ServerError> {
-        let keys = self.keys(venue).await?;
-        let cursors = Cursors {
-            secret: &keys.cursor,
-            venue: keys.number,
-            stream: Stream::Log(stream),
-            generation: self.generation,
-        };
-        let after = after.map_or(Ok(Position(0)), |cursor| cursors.read(cursor))?;
-        let page = self
-            .store
-            .pull(keys.number, stream, after, limit.clamp(1, MAX_PULL))
-            .await?;
-        Ok(Pulled {
-            records: page
-                .records
-                .into_iter()
-                .map(pulled)
-                .collect::<Result<_, _>>()?,
-            cursor: cursors.write(page.next),
-            more: page.more,
         })
     }
 
@@ -176,21 +138,6 @@ fn open_batch(
     Ok(FilingBatch {
         device_id: device.device_id.clone(),
         records: records.collect::<Result<_, _>>()?,
-    })
-}
-
-fn pulled(record: StoredRecord) -> Result<PulledRecord, ServerError> {
-    let damaged = |error: &dyn std::error::Error| {
-        let position = record.position.0;
-        ServerError::from(StoreError::Damaged(format!("record {position}: {error}")))
-    };
-    let text = String::from_utf8(record.bytes).map_err(|error| damaged(&error))?;
-    Ok(PulledRecord {
-        received_at: record.received_at,
-        standing: record.standing,
-        after_cancel: record.after_cancel,
-        taken_back: record.taken_back,
-        record: RawValue::from_string(text).map_err(|error| damaged(&error))?,
     })
 }
 

@@ -19,6 +19,8 @@ pub mod have;
 pub mod sqlite;
 mod types;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use stile_core::ids::{
     DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
@@ -465,9 +467,10 @@ pub trait Store: Send + Sync {
         ended_since: EpochSeconds,
     ) -> Result<FeedPage>;
 
-    /// Changes after each commit that added to a feed, of whichever venue: who waits for more
-    /// looks again then.
-    fn feed_changes(&self) -> watch::Receiver<u64>;
+    /// How far the logs and feeds of the venues go, brought up to date after each commit: who waits
+    /// for more of one looks again when its end has changed. A commit can be read before it
+    /// shows here.
+    fn ends(&self) -> watch::Receiver<HashMap<VenueNumber, Ends>>;
 
     /// At most `limit` conflicts in a state, newest first, each with its admissions in the order
     /// of the rule.

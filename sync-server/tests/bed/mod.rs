@@ -14,8 +14,8 @@ use stile_core::ids::{GateId, Kid, RecordId, SessionId, TicketId, VenueId};
 use stile_core::keys::{DeviceSigningKey, SigningKey};
 use stile_core::policy::Policy;
 use stile_core::protocol::{
-    EnrolAnswer, EnrolRequest, EnrolmentText, NewEnrolment, NewGate, NewSession, PulledRecord,
-    RecordsAnswer, SignedBatch,
+    EnrolAnswer, EnrolRequest, EnrolmentText, NewEnrolment, NewGate, NewSession, Pulled,
+    PulledRecord, RecordsAnswer, SignedBatch,
 };
 use stile_core::signed::{Domain, Signed};
 use stile_core::time::EpochMillis;
@@ -23,7 +23,7 @@ use stile_sync_server::ServerError;
 use stile_sync_server::clock::Clock;
 use stile_sync_server::import::{LineFault, NumberedLine, TicketLine};
 use stile_sync_server::random::SystemRandom;
-use stile_sync_server::server::{Device, MasterKeySource, Server};
+use stile_sync_server::server::{Device, MasterKeySource, PullRequest, Server};
 use stile_sync_server::store::{LogStream, Store};
 use stile_sync_server::vault::Vault;
 
@@ -198,21 +198,33 @@ impl Bed {
             .await
     }
 
+    /// The next piece of a stream.
+    pub async fn pull(&self, stream: LogStream, after: Option<&str>, limit: u32) -> Pulled {
+        let request = pull_request(stream, after, limit);
+        self.server.pull(&self.venue, &request).await.unwrap()
+    }
+
     /// The whole of a stream, pulled piece by piece.
     pub async fn pull_all(&self, stream: LogStream, limit: u32) -> Vec<PulledRecord> {
         let (mut records, mut cursor) = (Vec::new(), None);
         loop {
-            let pulled = self
-                .server
-                .pull(&self.venue, stream, cursor.as_deref(), limit)
-                .await
-                .unwrap();
+            let pulled = self.pull(stream, cursor.as_deref(), limit).await;
             records.extend(pulled.records);
             cursor = Some(pulled.cursor);
             if !pulled.more {
                 return records;
             }
         }
+    }
+}
+
+/// A pull of what there is.
+pub fn pull_request(stream: LogStream, after: Option<&str>, limit: u32) -> PullRequest {
+    PullRequest {
+        stream,
+        after: after.map(str::to_owned),
+        limit,
+        wait_s: 0,
     }
 }
 

@@ -85,6 +85,8 @@ async fn a_wrong_parameter_is_named_and_not_repeated() {
         ("GET", "/v1/records?limit=10001", "limit"),
         ("GET", "/v1/records?limit=13800005678", "limit"),
         ("GET", "/v1/records?limit=1&limit=2", "limit"),
+        ("GET", "/v1/records?wait=26", "wait"),
+        ("GET", "/v1/check-ins?wait=-13800005678", "wait"),
         ("GET", "/v1/gates?venue=13800005678!", "venue"),
         ("POST", "/v1/tickets/13800005678!/cancel", "ticket_id"),
     ] {

@@ -7,17 +7,6 @@ use stile_core::protocol::{FeedAnswer, FeedKind};
 
 use crate::site::{Gatekeeper, Site, read, refusal};
 
-async fn upload(site: &Site, device: &Gatekeeper, records: &[Value]) {
-    let request = site
-        .request("POST", "/v1/gate/records")
-        .bearer_auth(device.bearer())
-        .json(&device.batch(records));
-    let answer: Value = read(request.send().await.unwrap()).await;
-    for result in answer["results"].as_array().unwrap() {
-        assert_eq!(result["result"], "accepted", "{answer}");
-    }
-}
-
 async fn feed(site: &Site, device: &Gatekeeper, query: &str) -> FeedAnswer {
     let path = format!("/v1/gate/admissions{query}");
     let request = site.request("GET", &path).bearer_auth(device.bearer());
@@ -55,7 +44,7 @@ async fn a_gate_that_waits_hears_of_another_gates_admission_and_of_its_undo() {
     let wait = format!("?wait=25&after={}", start.cursor);
     let (heard, ()) = tokio::join!(
         feed(&site, &south, &wait),
-        upload(&site, &north, std::slice::from_ref(&admitted)),
+        site.upload(&north, std::slice::from_ref(&admitted)),
     );
     assert_eq!(heard.items.len(), 1);
     let item = &heard.items[0];
@@ -67,7 +56,7 @@ async fn a_gate_that_waits_hears_of_another_gates_admission_and_of_its_undo() {
     let wait = format!("?wait=25&after={}", heard.cursor);
     let (heard, ()) = tokio::join!(
         feed(&site, &south, &wait),
-        upload(&site, &north, std::slice::from_ref(&taken_back)),
+        site.upload(&north, std::slice::from_ref(&taken_back)),
     );
     assert_eq!(heard.items.len(), 1);
     assert_eq!(heard.items[0].kind, FeedKind::Undo);
@@ -79,7 +68,7 @@ async fn a_cursor_of_another_server_starts_the_feed_anew() {
     let (site, ticket) = site_with_a_ticket().await;
     let mut north = site.enrol(1).await;
     let admitted = north.admits(&site, &ticket);
-    upload(&site, &north, &[admitted]).await;
+    site.upload(&north, &[admitted]).await;
     let pulled: Value = site.done("GET", "/v1/records", Value::Null).await;
     for strange in [
         "",
@@ -116,12 +105,12 @@ async fn a_conflict_opens_shows_at_the_gate_that_lost_and_is_cleared_by_an_undo(
     let (site, ticket) = site_with_a_ticket().await;
     let (mut north, mut south) = (site.enrol(1).await, site.enrol(2).await);
     let late = south.admits(&site, &ticket);
-    upload(&site, &south, std::slice::from_ref(&late)).await;
+    site.upload(&south, std::slice::from_ref(&late)).await;
     let seen = feed(&site, &south, "").await;
     assert!(!seen.items[0].loses);
     let mut early = north.admits(&site, &ticket);
     early["at"] = json!(late["at"].as_i64().unwrap() - 1_000);
-    upload(&site, &north, &[early]).await;
+    site.upload(&north, &[early]).await;
 
     let news = feed(&site, &south, &format!("?after={}", seen.cursor)).await;
     let lost = news.items.iter().find(|item| item.loses).unwrap();
@@ -144,7 +133,7 @@ async fn a_conflict_opens_shows_at_the_gate_that_lost_and_is_cleared_by_an_undo(
     assert_eq!(before["conflicts_open"], 1);
 
     let taken_back = undo(&mut south, &site, &late);
-    upload(&site, &south, &[taken_back]).await;
+    site.upload(&south, &[taken_back]).await;
     let after = counts().await;
     assert_eq!(
         (&after["persons"], &after["undone"]),

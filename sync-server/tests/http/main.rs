@@ -22,6 +22,7 @@ mod imports;
 mod matrix;
 mod operators;
 mod program;
+mod pulls;
 mod shared_codes;
 mod sisters;
 mod site;

@@ -157,6 +157,30 @@ impl Site {
         assert_eq!(report["refused_count"], 0, "{report}");
     }
 
+    /// Has a device upload records, each of which must be accepted.
+    pub async fn upload(&self, device: &Gatekeeper, records: &[Value]) {
+        let request = self
+            .request("POST", "/v1/gate/records")
+            .bearer_auth(device.bearer())
+            .json(&device.batch(records));
+        let answer: Value = read(request.send().await.unwrap()).await;
+        for result in answer["results"].as_array().unwrap() {
+            assert_eq!(result["result"], "accepted", "{answer}");
+        }
+    }
+
+    /// Puts tickets `T0` … into the session of [`Site::furnish`], and gives what
+    /// [`Gatekeeper::admits`] wants to know of them.
+    pub async fn some_tickets(&self, count: usize) -> Vec<Value> {
+        self.put_tickets((0..count).map(|n| format!("T{n}"))).await;
+        let first: Value = self.done("GET", "/v1/tickets/T0", Value::Null).await;
+        let day = &first["service_day"];
+        let tickets = (0..count).map(
+            |n| json!({"ticket_id": format!("T{n}"), "ticket_number": null, "service_day": day}),
+        );
+        tickets.collect()
+    }
+
     pub fn import(&self, media_type: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
         self.admin("POST", "/v1/tickets")
             .header("content-type", media_type)

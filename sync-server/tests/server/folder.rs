@@ -11,7 +11,7 @@ use stile_sync_server::server::{MasterKeySource, OpenError, Server, VaultError};
 use stile_sync_server::store::sqlite::{DatabaseError, SqliteStore};
 use stile_sync_server::store::{LogStream, Store};
 
-use super::bed::{Bed, TODAY, TestClock};
+use super::bed::{Bed, TODAY, TestClock, pull_request};
 
 async fn open(folder: &Path) -> Result<Server, OpenError> {
     let key = MasterKeySource::File(folder.join("master.key"));
@@ -45,7 +45,7 @@ async fn what_was_answered_is_there_after_a_restart() {
     let server = open(folder.path()).await.unwrap();
     let venue = "museum-01".parse().unwrap();
     let pulled = server
-        .pull(&venue, LogStream::Records, None, 1)
+        .pull(&venue, &pull_request(LogStream::Records, None, 1))
         .await
         .unwrap();
     assert_eq!(pulled.records[0].record.get(), record);

@@ -171,7 +171,7 @@ pub async fn no_item_is_skipped_while_many_write(stores: &dyn Stores) {
             }
         }));
     }
-    let mut changes = store.feed_changes();
+    let mut changes = store.ends();
     let (mut seen, mut after) = (Vec::new(), Position(0));
     while seen.len() < 32 * 8 {
         changes.mark_unchanged();

@@ -185,20 +185,13 @@ pub async fn an_unknown_ticket_waits_and_is_accepted_when_it_arrives(stores: &dy
         [&refused]
     );
     assert_eq!(bed.pull_all(LogStream::CheckIns, 10).await.len(), 0);
-    let cursor = bed
-        .server
-        .pull(&bed.venue, LogStream::Records, None, 10)
-        .await
-        .unwrap()
-        .cursor;
+    let cursor = bed.pull(LogStream::Records, None, 10).await.cursor;
 
     bed.clock.move_by(60_000);
     bed.put_tickets(vec![ticket("late", "s1")]).await;
     let news = bed
-        .server
-        .pull(&bed.venue, LogStream::Records, Some(&cursor), 10)
-        .await
-        .unwrap();
+        .pull(LogStream::Records, Some(cursor.as_str()), 10)
+        .await;
     assert_eq!(
         texts(&news.records),
         [&waiting, &twin],

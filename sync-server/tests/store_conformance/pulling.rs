@@ -11,7 +11,7 @@ use stile_core::protocol::{PulledRecord, RecordHead};
 use stile_sync_server::store::{ConflictState, LogStream};
 
 use super::Stores;
-use super::bed::{Bed, ticket};
+use super::bed::{Bed, pull_request, ticket};
 
 fn id(pulled: &PulledRecord) -> RecordId {
     serde_json::from_str::<RecordHead>(pulled.record.get())
@@ -53,11 +53,7 @@ pub async fn every_record_comes_once_while_many_write(stores: &dyn Stores) {
                 loop {
                     // Read before the look, so that the last look comes after the last write.
                     let is_last = done.load(Ordering::SeqCst);
-                    let pulled = bed
-                        .server
-                        .pull(&bed.venue, stream, cursor.as_deref(), limit)
-                        .await
-                        .unwrap();
+                    let pulled = bed.pull(stream, cursor.as_deref(), limit).await;
                     assert!(pulled.records.len() <= limit as usize);
                     seen.extend(pulled.records.iter().map(id));
                     cursor = Some(pulled.cursor);
@@ -105,25 +101,13 @@ pub async fn check_ins_are_the_admissions_at_in_gates(stores: &dyn Stores) {
     assert_eq!(ids, [device.record_id(1), device.record_id(5)]);
     assert_eq!(bed.pull_all(LogStream::Records, 2).await.len(), 5);
     // At the end the cursor stays where it is, and later records lie behind it.
-    let end = bed
-        .server
-        .pull(&bed.venue, LogStream::CheckIns, None, 10)
-        .await
-        .unwrap();
+    let end = bed.pull(LogStream::CheckIns, None, 10).await;
     assert!(!end.more);
     let after = Some(end.cursor.as_str());
-    let empty = bed
-        .server
-        .pull(&bed.venue, LogStream::CheckIns, after, 10)
-        .await
-        .unwrap();
+    let empty = bed.pull(LogStream::CheckIns, after, 10).await;
     assert!(empty.records.is_empty() && empty.cursor == end.cursor);
     bed.file(&device.clone(), &[device.check_in("t1")]).await;
-    let news = bed
-        .server
-        .pull(&bed.venue, LogStream::CheckIns, after, 10)
-        .await
-        .unwrap();
+    let news = bed.pull(LogStream::CheckIns, after, 10).await;
     assert_eq!(
         news.records.iter().map(id).collect::<Vec<_>>(),
         [device.record_id(6)]
@@ -143,7 +127,7 @@ pub async fn a_venue_never_sees_anothers_records(stores: &dyn Stores) {
     bed.file(&device.clone(), &[device.check_in("t0")]).await;
     let pulled = bed
         .server
-        .pull(&other, LogStream::Records, None, 10)
+        .pull(&other, &pull_request(LogStream::Records, None, 10))
         .await
         .unwrap();
     assert!(pulled.records.is_empty());
@@ -162,14 +146,13 @@ pub async fn a_venue_never_sees_anothers_records(stores: &dyn Stores) {
             .is_err()
     );
     assert_eq!(bed.server.sessions(&other, None).await.unwrap(), []);
-    let own = bed
-        .server
-        .pull(&bed.venue, LogStream::Records, None, 10)
-        .await
-        .unwrap();
+    let own = bed.pull(LogStream::Records, None, 10).await;
     let strange = bed
         .server
-        .pull(&other, LogStream::Records, Some(&own.cursor), 10)
+        .pull(
+            &other,
+            &pull_request(LogStream::Records, Some(own.cursor.as_str()), 10),
+        )
         .await;
     assert!(strange.is_err(), "a cursor is its venue's");
 }

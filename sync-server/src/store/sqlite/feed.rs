@@ -8,7 +8,7 @@ use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::protocol::FeedItem;
 use stile_core::time::{EpochSeconds, ServiceDay};
 
-use super::columns::{number, parsed, to_i64, word_if_any};
+use super::columns::{count, number, parsed, to_i64, word_if_any};
 use super::records::{place, position};
 use super::standings::damaged;
 use crate::admissions::{Counted, feed_item};
@@ -77,12 +77,17 @@ fn last(connection: &Connection, venue: VenueNumber) -> Result<u64> {
     Ok(last.unwrap_or(0))
 }
 
-/// Positions given so far, of all venues together: changes with every commit that added some.
-pub(super) fn total(connection: &Connection) -> Result<u64> {
-    let total = connection
-        .prepare_cached("SELECT coalesce(sum(last), 0) FROM feed_positions")?
-        .query_row([], |row| row.get(0))?;
-    Ok(total)
+/// The last position that each venue's feed has given.
+pub(super) fn each_end(
+    connection: &Connection,
+    mut end: impl FnMut(VenueNumber, Position),
+) -> Result<()> {
+    let mut statement = connection.prepare_cached("SELECT venue, last FROM feed_positions")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        end(VenueNumber(row.get(0)?), Position(count(row, 1)?));
+    }
+    Ok(())
 }
 
 pub(super) fn page(

@@ -39,6 +39,7 @@ mod walk_ins;
 mod words;
 mod writer;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -531,8 +532,8 @@ impl Store for SqliteStore {
             .await
     }
 
-    fn feed_changes(&self) -> watch::Receiver<u64> {
-        self.writer.feed_changes()
+    fn ends(&self) -> watch::Receiver<HashMap<VenueNumber, Ends>> {
+        self.writer.ends()
     }
 
     async fn conflicts(

@@ -7,7 +7,7 @@ use stile_core::ids::{RecordId, VenueNumber};
 use stile_core::protocol::RecordStanding;
 use stile_core::time::EpochMillis;
 
-use super::columns::{millis, number, word_if_any};
+use super::columns::{count, millis, number, word_if_any};
 use super::standings::Admission;
 use super::words::Word;
 use crate::store::{LogStream, Page, Position, Result, StoreError, StoredRecord};
@@ -109,6 +109,19 @@ impl<'c> Acceptance<'c> {
         }
         Ok(())
     }
+}
+
+/// The last position that each venue's log has given.
+pub(super) fn each_end(
+    connection: &Connection,
+    mut end: impl FnMut(VenueNumber, Position),
+) -> Result<()> {
+    let mut statement = connection.prepare_cached("SELECT venue, last FROM positions")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        end(VenueNumber(row.get(0)?), Position(count(row, 1)?));
+    }
+    Ok(())
 }
 
 /// Takes ids, within one transaction.

@@ -8,17 +8,18 @@
 //! later, on a full disk or by a fault of ours, the transaction is taken back and the others are
 //! run again, each by itself.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use stile_core::ids::VenueNumber;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{audit, feed};
+use super::{audit, feed, records};
 use crate::acting::{self, Acting};
-use crate::store::{Result, StoreError};
+use crate::store::{Ends, Result, StoreError};
 
 /// Jobs that wait at most; whoever comes then waits to be let in. Bounds memory: the largest job
 /// is a batch of 500 records of 4 KiB.
@@ -61,8 +62,11 @@ pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Message>>>,
     urgent: Urgent,
     thread: Mutex<Option<JoinHandle<()>>>,
-    feed: watch::Receiver<u64>,
+    ends: watch::Receiver<AllEnds>,
 }
+
+/// Of each venue that has added anything.
+type AllEnds = HashMap<VenueNumber, Ends>;
 
 /// A job, or word that an urgent one waits.
 type Message = Option<Box<dyn Job>>;
@@ -74,7 +78,7 @@ impl Writer {
     /// Starts the thread. It owns the connection, and closes it when the writer is closed.
     pub(super) fn start(connection: Connection) -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE_JOBS);
-        let (added, feed) = watch::channel(0);
+        let (added, ends) = watch::channel(AllEnds::new());
         let urgent = Urgent::default();
         let queue = Queue {
             jobs: receiver,
@@ -88,13 +92,13 @@ impl Writer {
             jobs: Mutex::new(Some(sender)),
             urgent,
             thread: Mutex::new(Some(thread)),
-            feed,
+            ends,
         })
     }
 
-    /// Changes after each commit that added to a feed.
-    pub(super) fn feed_changes(&self) -> watch::Receiver<u64> {
-        self.feed.clone()
+    /// How far logs and feeds go, after each commit.
+    pub(super) fn ends(&self) -> watch::Receiver<AllEnds> {
+        self.ends.clone()
     }
 
     /// Runs a job in a transaction; when this answers `Ok`, its effect is durable, otherwise it
@@ -216,20 +220,35 @@ impl Queue {
     }
 }
 
-fn run(connection: &Connection, mut queue: Queue, added: &watch::Sender<u64>) {
+fn run(connection: &Connection, mut queue: Queue, added: &watch::Sender<AllEnds>) {
     while let Some((job, is_urgent)) = queue.wait() {
         commit_group(connection, job, is_urgent, &mut queue);
-        match feed::total(connection) {
-            Ok(total) => {
-                added.send_if_modified(|known| std::mem::replace(known, total) != total);
+        match ends(connection) {
+            Ok(ends) => {
+                added.send_if_modified(|known| {
+                    let changed = *known != ends;
+                    *known = ends;
+                    changed
+                });
             }
-            Err(error) => tracing::warn!(%error, "gates are not told of what was added"),
+            Err(error) => tracing::warn!(%error, "those who wait are not told of what was added"),
         }
     }
     // Leaves one file behind instead of two; if it cannot, the next start reads both.
     if let Err(error) = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
         tracing::warn!(%error, "the write-ahead log could not be emptied");
     }
+}
+
+fn ends(connection: &Connection) -> Result<AllEnds> {
+    let mut ends = AllEnds::new();
+    records::each_end(connection, |venue, end| {
+        ends.entry(venue).or_default().log = end;
+    })?;
+    feed::each_end(connection, |venue, end| {
+        ends.entry(venue).or_default().feed = end;
+    })?;
+    Ok(ends)
 }
 
 fn commit_group(connection: &Connection, first: Box<dyn Job>, is_urgent: bool, queue: &mut Queue) {

@@ -99,8 +99,17 @@ pub enum LogStream {
 }
 
 /// A record's place in its venue's log: the order in which it was accepted, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Position(pub u64);
+
+/// The last positions that a venue's log and feed have given; 0 at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ends {
+    /// Of the log.
+    pub log: Position,
+    /// Of the admissions feed.
+    pub feed: Position,
+}
 
 /// A piece of a venue's log.
 #[derive(Debug, Clone)]
