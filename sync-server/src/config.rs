@@ -19,6 +19,9 @@ pub struct Limits {
     /// line by line; this is what one that was sent compressed may grow to, and is ten times a
     /// million tickets.
     pub compressed_import_bytes: usize,
+    /// How long a client may take to shake hands, where TLS is spoken: two round trips, and three
+    /// retransmissions of a lost packet. A gate gives up after 7 s by itself.
+    pub handshake_time: Duration,
     /// How long a client may take to send the head of a request, and how long a connection may
     /// stay idle between two. Gates call every minute or oftener and simply connect again.
     pub header_time: Duration,
@@ -53,6 +56,7 @@ impl Default for Limits {
             json_bytes: MIB,
             batch_bytes: 3 * MIB,
             compressed_import_bytes: 2048 * MIB,
+            handshake_time: Duration::from_secs(10),
             header_time: Duration::from_secs(30),
             idle_time: Duration::from_secs(30),
             body_time: Duration::from_secs(120),

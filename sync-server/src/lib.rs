@@ -11,9 +11,11 @@ mod error;
 pub mod http;
 pub mod import;
 mod lists;
+mod private_file;
 pub mod random;
 pub mod server;
 pub mod store;
+pub mod tls;
 pub mod vault;
 mod venue_keys;
 

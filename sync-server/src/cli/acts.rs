@@ -66,6 +66,8 @@ pub fn of(command: &Command) -> Option<Said> {
         | Command::Retention(RetentionCommand::Status)
         | Command::Openapi
         | Command::Serve(_)
+        // Files beside the database, which may not be there yet.
+        | Command::Tls(_)
         // A copy changes nothing. Of a database that is put back, the new generation tells; one that
         // is damaged can keep nothing.
         | Command::Backup(_)

@@ -12,6 +12,9 @@ use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
+use super::tls::{PairArgs, TlsCommand};
+use super::values::{direction, format, key_id, kid, role, shape, venue_number};
+
 /// Stile's sync server: feeds each gate the day's whitelist and takes its check-ins back.
 #[derive(Debug, Parser)]
 #[command(name = "stile-server", version)]
@@ -65,6 +68,9 @@ pub enum LogFormat {
 pub enum Command {
     /// Runs the server until SIGTERM or SIGINT.
     Serve(Serve),
+    /// The server's certificate, and a CA of the venue's own.
+    #[command(subcommand)]
+    Tls(TlsCommand),
     /// Venues.
     #[command(subcommand)]
     Venue(VenueCommand),
@@ -175,8 +181,8 @@ pub struct Salvage {
 
 #[derive(Debug, ClapArgs)]
 pub struct Serve {
-    /// Where to listen; port 0 takes a free one. The line `listening on http://ADDRESS` on stdout
-    /// says which.
+    /// Where to listen; port 0 takes a free one. The line `listening on https://ADDRESS` (or
+    /// `http://`) on stdout says which.
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -184,8 +190,11 @@ pub struct Serve {
         env = "STILE_LISTEN"
     )]
     pub listen: SocketAddr,
-    /// Speak plain HTTP also where others on the network can listen in.
-    #[arg(long)]
+    #[command(flatten)]
+    pub tls: PairArgs,
+    /// Speak plain HTTP also where others on the network can listen in, and though there is a
+    /// certificate.
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
     pub insecure_http: bool,
 }
 
@@ -413,83 +422,8 @@ pub struct Enrol {
     /// The server's address as the device reaches it.
     #[arg(long, value_name = "URL")]
     pub server: String,
-}
-
-fn format(text: &str) -> Result<Format, &'static str> {
-    let all = [
-        Format::V1,
-        Format::G2,
-        Format::G3,
-        Format::Opaque,
-        Format::Document,
-    ];
-    let found = all.into_iter().find(|format| format.to_string() == text);
-    found.ok_or("a format is one of v1, G2, G3, opaque, document")
-}
-
-fn direction(text: &str) -> Result<Direction, &'static str> {
-    match text {
-        "in" => Ok(Direction::In),
-        "out" => Ok(Direction::Out),
-        _ => Err("a direction is in or out"),
-    }
-}
-
-fn role(text: &str) -> Result<OperatorRole, &'static str> {
-    match text {
-        "guard" => Ok(OperatorRole::Guard),
-        "supervisor" => Ok(OperatorRole::Supervisor),
-        _ => Err("a role is guard or supervisor"),
-    }
-}
-
-fn kid(text: &str) -> Result<Kid, std::num::ParseIntError> {
-    text.parse().map(Kid)
-}
-
-fn venue_number(text: &str) -> Result<VenueNumber, std::num::ParseIntError> {
-    text.parse().map(VenueNumber)
-}
-
-fn key_id(text: &str) -> Result<ApiKeyId, std::num::ParseIntError> {
-    text.parse().map(ApiKeyId)
-}
-
-fn shape(text: &str) -> Result<OpaqueShape, String> {
-    let parts = text
-        .split_once(':')
-        .and_then(|(prefix, rest)| Some((prefix, rest.rsplit_once(':')?)))
-        .and_then(|(prefix, (alphabet, length))| Some((prefix, alphabet, length.split_once('-')?)));
-    let Some((prefix, alphabet, (from, to))) = parts else {
-        return Err("a shape is written PREFIX:ALPHABET:FROM-TO".to_owned());
-    };
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no length"));
-    OpaqueShape::new(prefix, alphabet, [number(from)?, number(to)?]).map_err(|e| e.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shape_may_have_colons_in_its_alphabet_and_no_prefix() {
-        let read = shape(":0123456789::12-14").unwrap();
-        assert_eq!(
-            (read.prefix(), read.alphabet(), read.length()),
-            ("", "0123456789:", [12, 14])
-        );
-    }
-
-    #[test]
-    fn a_shape_that_is_not_written_as_one_is_refused() {
-        for text in [
-            "",
-            "MUS",
-            "MUS:0123456789",
-            "MUS:0123456789:12",
-            "MUS:0123456789:a-b",
-        ] {
-            assert!(shape(text).is_err(), "{text}");
-        }
-    }
+    /// The certificate that the server shows there [default: the one of `tls new`]. If its CA is
+    /// one of the venue's own, the device is told to trust that one alone.
+    #[arg(long, value_name = "PEM", env = "STILE_TLS_CERT")]
+    pub tls_cert: Option<PathBuf>,
 }

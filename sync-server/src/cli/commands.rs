@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
-use stile_core::ids::VenueId;
+use stile_core::ids::{GateId, VenueId};
 use stile_core::policy::Policy;
 use stile_core::protocol::{EraseVisitor, NewEnrolment, NewGate};
 use stile_core::time::{EpochMillis, EpochSeconds};
@@ -17,7 +17,7 @@ use super::acts::{self, Said};
 use super::args::{
     Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand, VisitorCommand,
 };
-use super::{CliError, import_key, open, sisters};
+use super::{CliError, import_key, open, sisters, tls};
 
 const DAY_S: i64 = 24 * 3600;
 
@@ -162,19 +162,32 @@ async fn add_key(server: &Server, add: KeyAdd) -> Result<(), CliError> {
 }
 
 /// `enrol`
-pub fn enrol(command: Enrol) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+pub fn enrol(
+    place: &Place,
+    command: Enrol,
+) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> + use<'_> {
     async move |server: &Server| {
         let venue = venue_meant(server, command.venue).await?;
-        let request = NewEnrolment {
-            gates: command.gates,
-            server: Some(command.server.clone()),
-        };
-        let enrolment = server
-            .new_enrolment(&venue, request, &command.server)
-            .await?;
-        eprintln!("The text of the enrolment QR, good once and for ten minutes:");
-        print(&enrolment.text)
+        let pin = tls::pin_for(place, command.tls_cert, &command.server)?;
+        print(&invite(server, &venue, command.gates, &command.server, pin).await?)
     }
+}
+
+/// Invites a device; says what the text is, and answers it.
+pub async fn invite(
+    server: &Server,
+    venue: &VenueId,
+    gates: Vec<GateId>,
+    url: &str,
+    pin: Option<String>,
+) -> Result<String, CliError> {
+    let request = NewEnrolment {
+        gates,
+        server: Some(url.to_owned()),
+    };
+    let enrolment = server.new_enrolment(venue, request, url, pin).await?;
+    eprintln!("The text of the enrolment QR, good once and for ten minutes:");
+    Ok(enrolment.text)
 }
 
 /// `visitor …`

@@ -14,6 +14,8 @@ mod quarantine;
 mod retention;
 mod serve;
 mod sisters;
+mod tls;
+mod values;
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,6 +26,7 @@ use stile_sync_server::ServerError;
 use stile_sync_server::clock::SystemClock;
 use stile_sync_server::import::times::TimeError;
 use stile_sync_server::server::{MasterKeySource, OpenError, Server};
+use stile_sync_server::tls::{NameError, OwnError, PairError};
 
 pub use args::Args;
 use args::{Command, MASTER_KEY_VARIABLE, Place};
@@ -47,11 +50,24 @@ pub enum CliError {
     },
     /// Plain HTTP would be open to the network.
     #[error(
-        "{0} can be reached from the network, and this version speaks plain HTTP only: codes and \
-         keys could be read on the way. Listen on 127.0.0.1 behind a proxy that does TLS, or give \
-         --insecure-http if the network is trusted"
+        "{0} can be reached from the network, and without TLS codes and keys could be read on the \
+         way. Make a certificate with `stile-server tls new`, or give one with --tls-cert and \
+         --tls-key; or listen on 127.0.0.1 behind a proxy that does TLS; or give --insecure-http if \
+         the network is trusted"
     )]
     NotLoopback(SocketAddr),
+    /// The certificate or its key.
+    #[error(transparent)]
+    Pair(#[from] PairError),
+    /// The CA of the venue's own.
+    #[error(transparent)]
+    OwnTls(#[from] OwnError),
+    /// No certificate can be for that.
+    #[error(transparent)]
+    Names(#[from] NameError),
+    /// TLS could not be set up.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
     /// There is no such venue to fall back to.
     #[error("there are {0} venues here; say which one with --venue")]
     WhichVenue(usize),
@@ -89,6 +105,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Serve(serve) => serve::run(&args.place, &serve),
         Command::Openapi => commands::openapi(),
+        Command::Tls(command) => tls::run(&args.place, command),
         Command::Backup(command) => backup::backup(&args.place, &command),
         Command::Restore(command) => backup::restore(&args.place, &command),
         Command::Salvage(command) => commands::salvage(&args.place, &command),
@@ -96,7 +113,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Gate(command) => commands::run(place, act, commands::gate(command)),
         Command::Key(command) => commands::run(place, act, commands::key(command)),
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
-        Command::Enrol(command) => commands::run(place, act, commands::enrol(command)),
+        Command::Enrol(command) => commands::run(place, act, commands::enrol(place, command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
         Command::Retention(command) => commands::run(place, act, retention::retention(command)),
         Command::Quarantine(command) => commands::run(place, act, quarantine::quarantine(command)),

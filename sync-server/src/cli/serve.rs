@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use stile_sync_server::clock::SystemClock;
 use stile_sync_server::config::Limits;
-use stile_sync_server::http;
+use stile_sync_server::http::{self, Reached};
 use stile_sync_server::server::Server;
 use stile_sync_server::store::RetentionRun;
+use stile_sync_server::tls::{Own, Served};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -30,13 +32,23 @@ const LEAVE_TIME: Duration = Duration::from_millis(500);
 
 /// Runs the server.
 pub fn run(place: &Place, args: &Serve) -> Result<(), CliError> {
-    if !args.listen.ip().is_loopback() && !args.insecure_http {
+    let tls = tls(place, args)?;
+    if tls.is_none() && !args.listen.ip().is_loopback() && !args.insecure_http {
         return Err(CliError::NotLoopback(args.listen));
     }
     let runtime = runtime()?;
-    let result = runtime.block_on(serve(place, args));
+    let result = runtime.block_on(serve(place, args, tls));
     runtime.shutdown_timeout(LEAVE_TIME);
     result
+}
+
+/// What is shown over TLS; none for plain HTTP.
+fn tls(place: &Place, args: &Serve) -> Result<Option<Arc<Served>>, CliError> {
+    if args.insecure_http {
+        return Ok(None);
+    }
+    let files = args.tls.files(&place.data);
+    Ok(files.map(Served::open).transpose()?)
 }
 
 fn runtime() -> Result<Runtime, CliError> {
@@ -52,7 +64,7 @@ fn runtime() -> Result<Runtime, CliError> {
         })
 }
 
-async fn serve(place: &Place, args: &Serve) -> Result<(), CliError> {
+async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<(), CliError> {
     let no_listener = |source| CliError::Listen {
         address: args.listen,
         source,
@@ -61,17 +73,29 @@ async fn serve(place: &Place, args: &Serve) -> Result<(), CliError> {
     let address = listener.local_addr().map_err(no_listener)?;
     let server = Arc::new(open(place, false).await?);
     let stop = Stop::new()?;
+    let hangups = signal_of(SignalKind::hangup())?;
 
     let limits = Limits::default();
-    let router = http::router(server.clone(), limits.clone(), address);
-    print(&format!("listening on http://{address}"))?;
+    let acceptor = tls.as_ref().map(Served::acceptor).transpose()?;
+    let reached = Reached {
+        address,
+        tls: tls.clone(),
+    };
+    let router = http::router(server.clone(), limits.clone(), reached);
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    print(&format!("listening on {scheme}://{address}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
+    let freshness = tokio::spawn(keep_pair_fresh(tls, hangups));
+    let own = Own::in_folder(&place.data, None);
+    let renewals = tokio::spawn(renew(own, server.clone()));
     let stopped = async {
         stop.asked().await;
         server.stop_waiting();
     };
-    http::serve(listener, router, &limits, stopped).await;
-    housekeeping.abort();
+    http::serve(listener, acceptor, router, &limits, stopped).await;
+    for task in [housekeeping, freshness, renewals] {
+        task.abort();
+    }
     server.close().await;
     info!("stopped");
     Ok(())
@@ -104,6 +128,37 @@ fn say(run: &RetentionRun) {
     }
 }
 
+/// Takes a changed pair. Without TLS, SIGHUP does nothing but end no server.
+async fn keep_pair_fresh(tls: Option<Arc<Served>>, mut hangups: Signal) {
+    if let Some(tls) = tls {
+        tls.keep_fresh(&SystemClock, hangups).await;
+        return;
+    }
+    while hangups.recv().await.is_some() {
+        info!("SIGHUP: there is no certificate to read again");
+    }
+}
+
+/// Renews, daily, a leaf of the venue's own CA that ends soon, where the CA's key is at hand.
+async fn renew(own: Own, server: Arc<Server>) {
+    let mut days = tokio::time::interval(HOUSEKEEPING);
+    loop {
+        days.tick().await;
+        match own.renew_if_due(server.now().seconds()) {
+            Ok(None) => {}
+            Ok(Some(pair)) => info!(names = ?pair.chain.leaf.names, "the certificate was renewed"),
+            Err(error) => warn!(%error, "the certificate ends soon and could not be renewed"),
+        }
+    }
+}
+
+fn signal_of(kind: SignalKind) -> Result<Signal, CliError> {
+    signal(kind).map_err(|source| CliError::System {
+        doing: "wait for signals",
+        source,
+    })
+}
+
 /// The signals that stop a server.
 struct Stop {
     terminate: Signal,
@@ -112,15 +167,9 @@ struct Stop {
 
 impl Stop {
     fn new() -> Result<Self, CliError> {
-        let signal = |kind| {
-            signal(kind).map_err(|source| CliError::System {
-                doing: "wait for signals",
-                source,
-            })
-        };
         Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal_of(SignalKind::terminate())?,
+            interrupt: signal_of(SignalKind::interrupt())?,
         })
     }
 

@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::http::header::HOST;
 use axum::http::uri::Authority;
 use stile_core::protocol::{Enrolment, NewEnrolment};
+use tracing::warn;
 
 use super::App;
 use super::answer::Json;
@@ -27,18 +28,31 @@ pub async fn invite(
     JsonBody(request): JsonBody<NewEnrolment>,
 ) -> Result<Json<Enrolment>, Refusal> {
     let asked = address_asked(&app, &headers);
+    let server = request.server.as_deref().unwrap_or(&asked);
+    let ca_pin = match app.0.reached.tls.as_ref().map(|tls| tls.pin_for(server)) {
+        None => None,
+        Some(Ok(pin)) => pin,
+        Some(Err(not_named)) => {
+            warn!("{not_named}");
+            None
+        }
+    };
     let enrolment = app
         .server()
-        .new_enrolment(&caller.venue, request, &asked)
+        .new_enrolment(&caller.venue, request, &asked, ca_pin)
         .await?;
     Ok(Json(enrolment))
 }
 
 /// The address that this request went to, as far as it can be known.
 fn address_asked(app: &App, headers: &HeaderMap) -> String {
+    let scheme = match app.0.reached.tls {
+        Some(_) => "https",
+        None => "http",
+    };
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     match host.and_then(|host| host.parse::<Authority>().ok()) {
-        Some(authority) => format!("http://{authority}"),
-        None => format!("http://{}", app.0.address),
+        Some(authority) => format!("{scheme}://{authority}"),
+        None => format!("{scheme}://{}", app.0.reached.address),
     }
 }

@@ -52,11 +52,28 @@ pub use serve::serve;
 use crate::config::Limits;
 use crate::server::Server;
 use crate::store::Scope;
+use crate::tls::Served;
 use refusal::Refusal;
 use routes::Routes;
 
 /// Answers of fewer bytes are sent as they are: they fill less than one packet.
 const COMPRESS_ABOVE: u64 = 1024;
+
+/// How clients reach the server: what enrolments that name no address say, and what they pin.
+#[derive(Debug, Clone)]
+pub struct Reached {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What it shows over TLS; none where it speaks plain HTTP.
+    pub tls: Option<Arc<Served>>,
+}
+
+impl From<SocketAddr> for Reached {
+    /// Plain HTTP.
+    fn from(address: SocketAddr) -> Self {
+        Self { address, tls: None }
+    }
+}
 
 /// What handlers share.
 #[derive(Clone)]
@@ -65,20 +82,19 @@ pub struct App(Arc<Shared>);
 struct Shared {
     server: Arc<Server>,
     limits: Limits,
-    /// Where the server listens, for enrolments that name no address.
-    address: SocketAddr,
+    reached: Reached,
     imports: Arc<Semaphore>,
     /// The OpenAPI document as it is served.
     document: Bytes,
 }
 
 impl App {
-    fn new(server: Arc<Server>, limits: Limits, address: SocketAddr) -> Self {
+    fn new(server: Arc<Server>, limits: Limits, reached: Reached) -> Self {
         let imports = Arc::new(Semaphore::new(limits.imports));
         Self(Arc::new(Shared {
             server,
             limits,
-            address,
+            reached,
             imports,
             document: openapi_text().into(),
         }))
@@ -98,9 +114,9 @@ impl App {
     }
 }
 
-/// All routes of a server that listens at `address`.
-pub fn router(server: Arc<Server>, limits: Limits, address: SocketAddr) -> Router {
-    let app = App::new(server, limits, address);
+/// All routes of a server.
+pub fn router(server: Arc<Server>, limits: Limits, reached: impl Into<Reached>) -> Router {
+    let app = App::new(server, limits, reached.into());
     let routes = all_routes().into_router(&app);
     layered(routes, app)
 }
@@ -237,7 +253,7 @@ mod tests {
         let key = MasterKeySource::File(folder.join("master.key"));
         let server = Server::open(folder, key, Arc::new(SystemClock)).await;
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        App::new(Arc::new(server.unwrap()), Limits::default(), address)
+        App::new(Arc::new(server.unwrap()), Limits::default(), address.into())
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
-//! Connections: taken within bounds, served as HTTP/1.1, and brought to a good end when the
-//! server stops. Knows no routes.
+//! Connections: taken within bounds, served as HTTP/1.1 with TLS or without, and brought to a good
+//! end when the server stops. Knows no routes.
 
 use std::future::Future;
 use std::io;
@@ -13,6 +13,9 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::config::{HEAD_BYTES, Limits};
@@ -21,21 +24,25 @@ use crate::config::{HEAD_BYTES, Limits};
 /// handles.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves until `stop` is over. Then no connection is taken any more, and requests in flight are
-/// answered, for at most [`Limits::stop_time`].
+/// Serves until `stop` is over, over TLS if there is an acceptor for it. Then no connection is taken
+/// any more, handshakes are given up, and requests in flight are answered, for at most
+/// [`Limits::stop_time`].
 pub async fn serve(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     router: Router,
     limits: &Limits,
     stop: impl Future<Output = ()>,
 ) {
     let connections = GracefulShutdown::new();
+    let stopping = CancellationToken::new();
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
         .max_header_size(HEAD_BYTES);
     let service = TowerToHyperService::new(router);
     let room = Arc::new(Semaphore::new(limits.connections));
+    let handshake_time = limits.handshake_time;
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -45,16 +52,31 @@ pub async fn serve(
         let Some((stream, permit)) = accepted else {
             continue;
         };
-        let connection = http.serve_connection(TokioIo::new(stream), service.clone());
-        let connection = connections.watch(connection);
+        let (http, service, watcher) = (http.clone(), service.clone(), connections.watcher());
+        let (tls, stopping) = (tls.clone(), stopping.clone());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            let ended = match tls {
+                None => {
+                    let connection = http.serve_connection(TokioIo::new(stream), service);
+                    watcher.watch(connection).await
+                }
+                Some(tls) => {
+                    let Some(stream) = handshake(tls, stream, handshake_time, &stopping).await
+                    else {
+                        return;
+                    };
+                    let connection = http.serve_connection(TokioIo::new(stream), service);
+                    watcher.watch(connection).await
+                }
+            };
+            if let Err(error) = ended {
                 debug!(%error, "a connection ended early");
             }
             drop(permit);
         });
     }
     drop(listener);
+    stopping.cancel();
     info!(
         connections = connections.count(),
         "stopping; requests in flight are finished"
@@ -62,6 +84,30 @@ pub async fn serve(
     let all = tokio::time::timeout(limits.stop_time, connections.shutdown());
     if all.await.is_err() {
         warn!("requests were still in flight and are given up; nothing answered is lost");
+    }
+}
+
+/// Shakes hands, unless the client is slow, speaks something else, or the server stops meanwhile.
+async fn handshake(
+    tls: TlsAcceptor,
+    stream: TcpStream,
+    time: Duration,
+    stopping: &CancellationToken,
+) -> Option<TlsStream<TcpStream>> {
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(time, tls.accept(stream)) => shaken,
+        () = stopping.cancelled() => return None,
+    };
+    match shaken {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            debug!(%error, "a client shook no hands");
+            None
+        }
+        Err(_) => {
+            debug!("a client was too slow to shake hands");
+            None
+        }
     }
 }
 

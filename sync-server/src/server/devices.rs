@@ -42,11 +42,13 @@ const UNKNOWN_BEARER: ServerError = ServerError::Unauthorized(
 
 impl Server {
     /// Invites a device. `default_server_url` goes into the QR unless the request says another.
+    /// `ca_pin` is of the server's own CA, where the device is to trust that one alone.
     pub async fn new_enrolment(
         &self,
         venue: &VenueId,
         request: NewEnrolment,
         default_server_url: &str,
+        ca_pin: Option<String>,
     ) -> Result<Enrolment, ServerError> {
         if !(1..=GATES).contains(&request.gates.len()) {
             return Err(ServerError::invalid(
@@ -64,7 +66,7 @@ impl Server {
                 .unwrap_or_else(|| default_server_url.to_owned()),
             token: token.to_string(),
             root_fingerprint: root_fingerprint(&keys.root(&self.vault)?.verifying_key()),
-            ca_pin: None,
+            ca_pin,
             time: now.seconds(),
         }
         .to_string();

@@ -178,7 +178,7 @@ impl Bed {
         };
         let enrolment = self
             .server
-            .new_enrolment(&self.venue, request, "http://127.0.0.1:1")
+            .new_enrolment(&self.venue, request, "http://127.0.0.1:1", None)
             .await
             .unwrap();
         enrolment.text.parse().unwrap()

@@ -243,7 +243,9 @@ async fn other_bearer(site: &Site) -> String {
         server: None,
     };
     let address = site.url("");
-    let invited = site.server.new_enrolment(&venue, invitation, &address);
+    let invited = site
+        .server
+        .new_enrolment(&venue, invitation, &address, None);
     let text: stile_core::protocol::EnrolmentText = invited.await.unwrap().text.parse().unwrap();
     let key = stile_core::keys::DeviceSigningKey::from_seed(&[77; 32]);
     let request = EnrolRequest {

@@ -71,7 +71,7 @@ impl Site {
             let stopped = async {
                 let _ = stopped.await;
             };
-            http::serve(listener, router, &limits, stopped).await;
+            http::serve(listener, None, router, &limits, stopped).await;
         });
         Self {
             server,

@@ -137,7 +137,7 @@ async fn an_invitation_names_gates_that_are_there_and_a_server_that_can_be_reach
             server: server.map(str::to_owned),
         };
         bed.server
-            .new_enrolment(&bed.venue, request, "http://127.0.0.1:1")
+            .new_enrolment(&bed.venue, request, "http://127.0.0.1:1", None)
     };
     assert!(matches!(
         invite(&[], None).await,

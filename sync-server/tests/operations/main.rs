@@ -1,0 +1,9 @@
+//! What the people do who run a server: its certificate, its setting up, and its doctor, through the
+//! program as they have it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod installed;
+mod tls;
+mod tls_files;
+mod wire;
