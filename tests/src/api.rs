@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use reqwest::blocking::{Client, RequestBuilder};
+use reqwest::Certificate;
+use reqwest::blocking::{Client, ClientBuilder, RequestBuilder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stile_core::codes::Format;
@@ -66,10 +67,19 @@ pub enum Stream {
 impl Api {
     /// The API at a server's URL.
     pub fn new(url: &str, key: &str, venue: &str) -> Result<Self> {
+        Self::over(Client::builder(), url, key, venue)
+    }
+
+    /// The same over TLS, under a CA whose certificate lies in a file.
+    pub fn under_ca(ca: &Path, url: &str, key: &str, venue: &str) -> Result<Self> {
+        let ca = Certificate::from_pem(&std::fs::read(ca)?)?;
+        Self::over(Client::builder().tls_certs_only([ca]), url, key, venue)
+    }
+
+    fn over(http: ClientBuilder, url: &str, key: &str, venue: &str) -> Result<Self> {
         crate::network::choose_tls();
-        let http = Client::builder().timeout(REQUEST_TIME).no_proxy().build()?;
         Ok(Self {
-            http,
+            http: http.timeout(REQUEST_TIME).no_proxy().build()?,
             url: url.to_owned(),
             key: key.to_owned(),
             venue: venue.to_owned(),

@@ -25,6 +25,7 @@ pub struct Server {
     data: PathBuf,
     log: PathBuf,
     running: Option<Running>,
+    scheme: &'static str,
     address: SocketAddr,
     clock: Option<PathBuf>,
 }
@@ -36,6 +37,7 @@ impl Server {
             data: data.to_owned(),
             log: data.with_extension("log"),
             running: None,
+            scheme: "http",
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             clock: None,
         }
@@ -86,10 +88,11 @@ impl Server {
             let _ = running.ended(Duration::from_secs(1));
             anyhow!("{SERVER} does not listen:\n{}", running.last_words())
         })?;
-        let address = line
-            .strip_prefix("listening on http://")
-            .and_then(|text| text.parse().ok());
-        self.address = address.with_context(|| format!("{SERVER} says `{line}`"))?;
+        let says = || format!("{SERVER} says `{line}`");
+        let url = line.strip_prefix("listening on ").with_context(says)?;
+        let (scheme, address) = url.split_once("://").with_context(says)?;
+        self.scheme = if scheme == "https" { "https" } else { "http" };
+        self.address = address.parse().ok().with_context(says)?;
         self.running = Some(running);
         Ok(())
     }
@@ -122,7 +125,7 @@ impl Server {
 
     /// The same as a URL.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
     }
 
     /// The folder of its data.

@@ -9,3 +9,4 @@ mod kills;
 mod main_day;
 mod restarts;
 mod situations;
+mod tls;
