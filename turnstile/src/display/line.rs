@@ -92,6 +92,15 @@ impl Board {
         self.sentence = Sentence::new("闸机已停用", "Out of service");
     }
 
+    /// Nobody needs to scan where the gate stands open for everybody.
+    fn sentence(&self) -> Sentence {
+        let live = self.live.as_ref();
+        match self.state == State::Idle && live.is_some_and(|live| live.free_passage.is_some()) {
+            true => Sentence::new("自由通行，请直接进", "Open for everybody; please pass"),
+            false => self.sentence.clone(),
+        }
+    }
+
     /// The line, with its line end.
     pub fn line(&self) -> String {
         let live = self.live.as_ref();
@@ -114,7 +123,7 @@ impl Board {
                 Some(live) if live.online => "online",
                 Some(_) => "offline",
             },
-            &one_line(&self.sentence.text(self.language)),
+            &one_line(&self.sentence().text(self.language)),
         ];
         let mut line = fields.join("\t");
         let end = line.floor_char_boundary(MAX_LINE_BYTES - 1);
@@ -203,6 +212,17 @@ mod tests {
         board.status(&live(false, 0), None);
         assert_eq!(fields(&board)[3..5], ["0", "7"], "the count is kept");
         assert_eq!(fields(&board)[7], "offline");
+    }
+
+    #[test]
+    fn an_idle_gate_that_stands_open_asks_nobody_to_scan() {
+        let mut board = Board::new(words(), Some(Language::En));
+        let mut open = live(true, 0);
+        open.free_passage = Some(stile_core::record::FreePassageCause::Emergency);
+        board.status(&open, None);
+        assert_eq!(fields(&board)[8], "Open for everybody; please pass");
+        board.status(&live(true, 0), None);
+        assert_eq!(fields(&board)[8], "Please scan");
     }
 
     #[test]
