@@ -35,6 +35,8 @@ pub struct ScanOutcome {
     pub record_id: Option<RecordId>,
     /// Of a repeat, the record of the reading that it repeats: what staff do, they do about that.
     pub repeats: Option<RecordId>,
+    /// Of persons without a ticket, what they are.
+    pub walk_in: Option<String>,
     /// The code's format, unless it has none of the shapes or was looked up.
     pub format: Option<codes::Format>,
     /// The ticket, once the code is verified.
@@ -292,6 +294,7 @@ impl Device {
             free_passage: false,
             record_id: None,
             repeats: None,
+            walk_in: None,
             format: None,
             ticket: None,
             list_age_ms: None,

@@ -152,6 +152,7 @@ impl Device {
             resumed: false,
             free_passage: false,
             repeats: None,
+            walk_in: None,
             record_id: match written {
                 Written::Recorded(id) => Some(id),
                 Written::Counted | Written::Not => None,

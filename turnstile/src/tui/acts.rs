@@ -72,6 +72,10 @@ pub struct Shown {
     pub remaining: u32,
     /// The ticket, once the code is verified.
     pub ticket: Option<TicketShown>,
+    /// Whether it is of persons without a ticket.
+    pub walk_in: bool,
+    /// Whether it has been taken back since.
+    pub taken_back: bool,
 }
 
 /// The four answers that must not be taken for one another.
@@ -252,6 +256,13 @@ pub struct Waiving {
 pub enum Answer {
     /// It is done, in a sentence.
     Done(Sentence),
+    /// An admission is taken back.
+    TakenBack {
+        /// Which.
+        of: RecordId,
+        /// Whether the ticket was somebody else's.
+        mismatch: bool,
+    },
     /// It was not done, and why.
     Failed(Sentence),
     /// It moved somebody or refused to; the verdict comes beside it.

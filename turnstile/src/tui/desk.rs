@@ -80,11 +80,11 @@ impl Desk {
             }
             Act::DoesNotMatch(of) => {
                 let undone = self.device.does_not_match(of);
-                self.undone(of, undone, phrases::SAY_MISMATCH.sentence())
+                self.undone(of, undone, true)
             }
             Act::Undo { of, why } => {
                 let undone = self.device.undo(of, &why);
-                self.undone(of, undone, phrases::SAY_UNDONE.sentence())
+                self.undone(of, undone, false)
             }
             Act::Override(waiving) => self.overriding(&waiving),
             Act::LookUp { text, name } => self.look_up(&text, &name),
@@ -112,7 +112,10 @@ impl Desk {
                 Err(error) => Answer::Failed(said::operator_error(&error)),
             },
             Act::Practice(practice) => match self.device.set_practice(practice) {
-                Ok(()) if practice => Answer::Done(phrases::PRACTICE.sentence()),
+                Ok(()) if practice => Answer::Done(match self.device.free_passage() {
+                    Some(_) => phrases::PRACTICE_OPEN.sentence(),
+                    None => phrases::PRACTICE.sentence(),
+                }),
                 Ok(()) => Answer::Done(phrases::SAY_PRACTICE_ENDED.sentence()),
                 Err(error) => failed(&error),
             },
@@ -165,7 +168,7 @@ impl Desk {
         &self,
         of: RecordId,
         undone: Result<stile_core::device::Undone, stile_core::journal::JournalError>,
-        sentence: Sentence,
+        mismatch: bool,
     ) -> Answer {
         match undone {
             Ok(undone) => {
@@ -173,7 +176,7 @@ impl Desk {
                 match undone.denied {
                     None => {
                         self.promised.take_back(of);
-                        Answer::Done(sentence)
+                        Answer::TakenBack { of, mismatch }
                     }
                     Some(denied) => Answer::Failed(said::denied(denied)),
                 }
@@ -270,6 +273,7 @@ impl Desk {
             free_passage: false,
             record_id: walked_in.record_id,
             repeats: None,
+            walk_in: Some(category.to_owned()),
             format: None,
             ticket: None,
             list_age_ms: None,

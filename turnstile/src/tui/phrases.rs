@@ -60,6 +60,7 @@ phrases! {
     CLOCK_BEHIND = "本机时钟慢", "machine's clock behind by";
     SECONDS = "秒", "s";
     PRACTICE = "练习模式：闸机不开，不计入", "PRACTICE: the gate stays shut, nothing counts";
+    PRACTICE_OPEN = "练习模式：不计入", "PRACTICE: nothing counts";
     FREE_PASSAGE = "自由通行：任何人可通过", "FREE PASSAGE: open for everybody";
     EMERGENCY = "紧急：闸机常开，不验票", "EMERGENCY: the gate stands open, no verdicts";
     KEYS_OVERDUE = "密钥清单过期，请联网", "keys overdue: connect the network";
@@ -68,6 +69,7 @@ phrases! {
 
     // The ready screen.
     READY = "请扫码", "Ready to scan";
+    READY_OPEN = "请直接通行，不用扫码", "People simply pass; no scanning needed";
     READY_PRACTICE = "请扫码（练习）", "Ready to scan (practice)";
     LAST_READING = "上次", "Last";
     NEXT_PERSONS = "下一次扫码放行人数：", "Persons at the next reading:";
@@ -186,11 +188,16 @@ phrases! {
     // Notices.
     SAY_MISMATCH = "已撤销：人票不符。此票可再次使用。", "Taken back: does not match. The ticket is free again.";
     SAY_UNDONE = "已撤销，此票可再次使用。", "Taken back; the ticket is free again.";
+    SAY_WALK_IN_UNDONE = "已撤销，这些无票人员不再计入。", "Taken back; those without a ticket count no more.";
+    TAKEN_BACK = "已撤销", "UNDONE";
     SAY_PRACTICE_ENDED = "练习结束，之后的扫码都会计入。", "Practice has ended; readings count from now on.";
     SAY_FREE_ENDED = "自由通行结束，闸机恢复验票。", "Free passage has ended; tickets are asked for again.";
     SAY_CLOCK_SET = "时间已设置并记录。", "The clock is set, and that is on record.";
     SAY_NOTHING_LEFT = "此票没有余额。", "Nobody more may enter by this ticket.";
     SAY_NO_ADMISSION = "刚才没有放行，没有可操作的票。", "No admission just before, so nothing to act on.";
+    SAY_TAKEN_BACK = "刚才的放行已撤销，请重新扫码。", "That admission is taken back; scan again.";
+    SAY_NO_TICKET = "这是无票放行，没有票；再放人按 w，撤销按 u。",
+        "They came without a ticket: w lets more in, u takes it back.";
     SAY_NO_REFUSAL = "刚才没有拒绝。请先扫码。", "No refusal just before. Scan first.";
     SAY_NOT_WAIVABLE = "这个拒绝不能由主管放行。", "This refusal cannot be waived.";
     SAY_TOO_SHORT = "至少四个字符。", "At least four characters.";
@@ -267,16 +274,6 @@ pub(super) const CLOCK_REASONS: &[Phrase] = &[
         en: "compared with a watch",
     },
 ];
-
-/// A walk-in category as people read it; one that the venue made up stays as it is.
-pub(super) fn category(name: &str, language: Language) -> &str {
-    match (name, language) {
-        ("child", Language::ZhCn) => "儿童",
-        ("guest", Language::ZhCn) => "来宾",
-        ("staff", Language::ZhCn) => "工作人员",
-        _ => name,
-    }
-}
 
 /// A sort of verdict in a word of everyday size.
 pub(super) fn sort(sort: Sort) -> Phrase {

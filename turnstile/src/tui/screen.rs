@@ -2,6 +2,7 @@
 //! Pure: no terminal, no clock, no device.
 
 mod filling;
+mod taking_back;
 
 use std::collections::VecDeque;
 
@@ -112,6 +113,11 @@ impl Screen {
         self.shown.as_ref().filter(|_| self.fresh > 0)
     }
 
+    /// Whether the gate stands open for everybody.
+    pub(super) fn stands_open(&self) -> bool {
+        self.emergency || self.state.free_passage
+    }
+
     fn verdict(&mut self, shown: Shown) {
         self.last.push_front(shown.clone());
         self.last.truncate(LAST_READINGS);
@@ -217,24 +223,24 @@ impl Screen {
                 self.notice = None;
                 Vec::new()
             }
-            Key::Char('+' | '=') => match self.left() {
-                Some((_, 0)) => self.warn(phrases::SAY_NOTHING_LEFT),
-                Some((of, _)) => self.ask(Act::More { of, persons: 1 }),
-                None => self.warn(phrases::SAY_NO_ADMISSION),
+            Key::Char('+' | '=') => match self.by_ticket() {
+                Ok((_, 0)) => self.warn(phrases::SAY_NOTHING_LEFT),
+                Ok((of, _)) => self.ask(Act::More { of, persons: 1 }),
+                Err(why_not) => self.warn(why_not),
             },
-            Key::Char('x') => match self.admission().and_then(|shown| shown.record_id) {
-                Some(of) => self.ask(Act::DoesNotMatch(of)),
-                None => self.warn(phrases::SAY_NO_ADMISSION),
+            Key::Char('x') => match self.by_ticket() {
+                Ok((of, _)) => self.ask(Act::DoesNotMatch(of)),
+                Err(why_not) => self.warn(why_not),
             },
             Key::Char('p') => {
                 // Once the verdict has gone, whoever comes next is meant.
-                let seen = self.fresh().and_then(|_| self.left());
+                let seen = self.fresh().and_then(|_| self.by_ticket().ok());
                 self.adding_to = seen.filter(|(_, left)| *left > 0).map(|(of, _)| of);
                 self.open(Purpose::Persons)
             }
-            Key::Char('u') => match self.admission().and_then(|shown| shown.record_id) {
-                Some(of) => self.take_back(of),
-                None => self.warn(phrases::SAY_NO_ADMISSION),
+            Key::Char('u') => match self.admission() {
+                Ok((of, _)) => self.take_back(of),
+                Err(why_not) => self.warn(why_not),
             },
             Key::Char('o') => match self.refusal() {
                 Some(reason) if reason.can_be_overridden() || reason == Reason::NotListed => {
@@ -277,7 +283,8 @@ impl Screen {
     }
 
     fn last_key(&mut self, at: usize, key: Key) -> Vec<Act> {
-        let shown = self.last.get(at).filter(|shown| shown.sort == Sort::Admit);
+        let can_be = |shown: &&Shown| shown.sort == Sort::Admit && !shown.taken_back;
+        let shown = self.last.get(at).filter(can_be);
         match (key, shown.and_then(|shown| shown.record_id)) {
             (Key::Char('u'), Some(of)) => self.take_back(of),
             (key, _) => {
@@ -286,23 +293,6 @@ impl Screen {
                 Vec::new()
             }
         }
-    }
-
-    fn take_back(&mut self, of: RecordId) -> Vec<Act> {
-        self.taking_back = Some(of);
-        self.open(Purpose::Undo)
-    }
-
-    /// The admission before, repeats of it included.
-    fn admission(&self) -> Option<&Shown> {
-        let admits = |shown: &&Shown| matches!(shown.sort, Sort::Admit | Sort::Repeat);
-        self.shown.as_ref().filter(admits)
-    }
-
-    /// The admission before, and the persons who may still enter by its ticket.
-    fn left(&self) -> Option<(RecordId, u32)> {
-        let shown = self.admission()?;
-        Some((shown.record_id?, shown.remaining))
     }
 
     /// Why the reading before was refused, if it was.
@@ -378,6 +368,11 @@ impl Screen {
             Answer::Done(sentence) => {
                 let closed = self.leave_form();
                 self.say(Weight::Normal, sentence);
+                return closed;
+            }
+            Answer::TakenBack { of, mismatch } => {
+                let closed = self.leave_form();
+                self.taken_back(of, mismatch);
                 return closed;
             }
             Answer::Failed(sentence) => {

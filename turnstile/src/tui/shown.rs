@@ -40,6 +40,8 @@ impl Shown {
             persons,
             remaining,
             ticket: outcome.ticket.clone(),
+            walk_in: outcome.walk_in.is_some(),
+            taken_back: false,
         }
     }
 }

@@ -82,6 +82,10 @@ impl Words {
             );
         }
         match &outcome.verdict {
+            Verdict::Admit(admission) if outcome.walk_in.is_some() => walked_in(
+                outcome.walk_in.as_deref().unwrap_or_default(),
+                admission.persons,
+            ),
             Verdict::Admit(_) if outcome.repeat => {
                 Sentence::new("刚才已放行。", "Admitted just now.")
             }
@@ -238,6 +242,26 @@ fn admitted(admission: &Admission, ticket: Option<&TicketShown>) -> Sentence {
     match ticket.attention.as_str() {
         "" => sentence,
         what => sentence.and(&format!("请查看：{what}。"), &format!("Check: {what}.")),
+    }
+}
+
+fn walked_in(what: &str, persons: u8) -> Sentence {
+    Sentence::new(
+        format!(
+            "请通行：{} {persons}人，无票。",
+            category(what, Language::ZhCn)
+        ),
+        format!("Please pass: {persons} without a ticket ({what})."),
+    )
+}
+
+/// A walk-in category as people read it; one that the venue made up stays as it is.
+pub(crate) fn category(name: &str, language: Language) -> &str {
+    match (name, language) {
+        ("child", Language::ZhCn) => "儿童",
+        ("guest", Language::ZhCn) => "来宾",
+        ("staff", Language::ZhCn) => "工作人员",
+        _ => name,
     }
 }
 
@@ -424,6 +448,7 @@ mod tests {
             claim: None,
             record_id: None,
             repeats: None,
+            walk_in: None,
             format: None,
             ticket: Some(TicketShown {
                 number: TicketNumber::new(1).unwrap(),

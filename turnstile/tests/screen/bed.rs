@@ -82,6 +82,22 @@ pub fn admitted() -> Shown {
         persons: 1,
         remaining: 0,
         ticket: Some(ticket_shown()),
+        walk_in: false,
+        taken_back: false,
+    }
+}
+
+/// Two children without a ticket.
+pub fn walked_in() -> Shown {
+    Shown {
+        sentence: both(
+            "请通行：儿童 2人，无票。",
+            "Please pass: 2 without a ticket (child).",
+        ),
+        persons: 2,
+        ticket: None,
+        walk_in: true,
+        ..admitted()
     }
 }
 

@@ -185,7 +185,7 @@ fn failure(answer: &Answer) -> &str {
 }
 
 fn is_done(answer: &Answer) -> bool {
-    matches!(answer, Answer::Done(_))
+    matches!(answer, Answer::Done(_) | Answer::TakenBack { .. })
 }
 
 fn persons(outcome: &ScanOutcome) -> u8 {
@@ -338,6 +338,13 @@ fn persons_without_a_ticket_pass_in_a_category_of_the_venue() {
     assert!(matches!(desk.ask_one(walk_in("child")), Answer::Judged));
     let decided = desk.decided();
     assert_eq!((persons(&decided[0]), decided[0].opens), (2, true));
+    let shown = Shown::of(&decided[0], &Words::of(desk.device.identity()));
+    assert!(shown.walk_in);
+    assert_eq!(
+        shown.sentence.en,
+        "Please pass: 2 without a ticket (child)."
+    );
+    assert_eq!(shown.sentence.zh_cn, "请通行：儿童 2人，无票。");
     let unknown = desk.ask_one(walk_in("ghost"));
     assert!(failure(&unknown).contains("ghost"));
     assert!(desk.decided().is_empty());

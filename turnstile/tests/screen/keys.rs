@@ -170,3 +170,45 @@ fn an_earlier_admission_is_taken_back_from_the_list_of_last_scans() {
     let why = "visitor did not enter".into();
     assert_eq!(hands.enter(), [Act::Undo { of: record(1), why }]);
 }
+
+#[test]
+fn what_is_taken_back_is_green_no_more_and_marked_among_the_last_scans() {
+    for mismatch in [true, false] {
+        let mut hands = Hands::after(party());
+        hands.answer(Answer::TakenBack {
+            of: record(1),
+            mismatch,
+        });
+        assert!(hands.0.fresh().is_none());
+        assert!(hands.shows("↶ UNDONE") && hands.shows("he ticket is free again."));
+        assert!(!hands.shows("ADMIT") && !hands.shows("3 more may enter"));
+        for key in ["+", "x", "u"] {
+            assert_eq!(hands.type_in(key), []);
+            assert!(
+                hands.shows("That admission is taken back; scan again."),
+                "{key}"
+            );
+        }
+        hands.type_in("r");
+        assert!(hands.shows("↶ UNDONE") && !hands.shows("ADMIT"));
+        assert_eq!(hands.type_in("u"), []);
+        assert!(hands.shows("Last scans"));
+    }
+}
+
+#[test]
+fn persons_without_a_ticket_are_shown_with_number_and_category_and_spoken_of_as_such() {
+    let mut hands = Hands::after(walked_in());
+    assert!(hands.shows("2 without a ticket (child)"));
+    for key in ["+", "x"] {
+        assert_eq!(hands.type_in(key), []);
+        assert!(hands.shows("They came without a ticket"), "{key}");
+    }
+    hands.type_in("u");
+    assert!(matches!(&hands.enter()[..], [Act::Undo { of, .. }] if *of == record(1)));
+    hands.answer(Answer::TakenBack {
+        of: record(1),
+        mismatch: false,
+    });
+    assert!(hands.shows("those without a ticket count no more") && !hands.shows("free again"));
+}

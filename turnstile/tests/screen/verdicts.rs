@@ -98,3 +98,15 @@ fn an_emergency_stands_at_the_top_until_it_ends() {
     hands.0.on(Event::Emergency(false));
     assert!(!hands.shows("EMERGENCY"));
 }
+
+#[test]
+fn while_the_gate_stands_open_nobody_is_asked_to_scan() {
+    let mut hands = Hands::new();
+    hands.state(|state| state.free_passage = true);
+    assert!(hands.shows("People simply pass") && !hands.shows("Ready to scan"));
+    hands.state(|state| (state.free_passage, state.practice) = (true, true));
+    assert!(hands.shows("PRACTICE: nothing counts") && !hands.shows("stays shut"));
+    hands.state(|_| ());
+    hands.0.on(Event::Emergency(true));
+    assert!(hands.shows("People simply pass") && !hands.shows("Ready to scan"));
+}

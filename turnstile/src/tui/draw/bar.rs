@@ -28,7 +28,11 @@ pub(super) fn banners(screen: &Screen, width: u16) -> Vec<Line<'static>> {
     let (state, language) = (&screen.state, screen.language);
     let said = [
         (screen.emergency, phrases::EMERGENCY),
-        (state.practice, phrases::PRACTICE),
+        (state.practice && !screen.stands_open(), phrases::PRACTICE),
+        (
+            state.practice && screen.stands_open(),
+            phrases::PRACTICE_OPEN,
+        ),
         (state.free_passage, phrases::FREE_PASSAGE),
         (state.keys_overdue, phrases::KEYS_OVERDUE),
     ];

@@ -122,7 +122,7 @@ fn spoken<'a>(word: &'a str, screen: &Screen) -> &'a str {
     match word {
         "in" => phrases::IN.text(screen.language),
         "out" => phrases::OUT.text(screen.language),
-        word => phrases::category(word, screen.language),
+        word => crate::words::category(word, screen.language),
     }
 }
 

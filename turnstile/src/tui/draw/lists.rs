@@ -8,7 +8,7 @@ use stile_core::ticket::{Standing, TicketStatus};
 
 use super::form::{said, titled};
 use super::paint::{bold, filled, key_style, paragraph, warning_style};
-use super::verdict::{name, sign};
+use super::verdict::{name, shown_now, sign_now, word_now};
 use crate::tui::acts::{Counts, Row, Shown, Trouble};
 use crate::tui::page::Tickets;
 use crate::tui::phrases::{self, Phrase};
@@ -82,7 +82,7 @@ pub(super) fn last(screen: &Screen, at: usize, frame: &mut Frame<'_>, area: Rect
     let language = screen.language;
     let below = match screen.last.get(at) {
         None => said(phrases::NO_SCANS.text(language), area),
-        Some(shown) => said(&shown.sentence.text(Some(language)), area),
+        Some(shown) => said(&shown_now(shown, language), area),
     };
     list(
         phrases::TITLE_LAST.text(language),
@@ -100,8 +100,8 @@ fn last_row(screen: &Screen, shown: &Shown) -> String {
     format!(
         "{} {} {} {} {} {}",
         screen.words.clock(shown.at),
-        sign(shown.sort),
-        filled(phrases::sort(shown.sort).text(language), 6),
+        sign_now(shown),
+        filled(word_now(shown).text(language), 6),
         filled(&ticket.map(name).unwrap_or_default(), 16),
         filled(ticket.map_or("", |ticket| &ticket.label), 12),
         shown.reason.map_or("", |reason| reason.name()),

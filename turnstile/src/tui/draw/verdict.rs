@@ -6,6 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Block;
 use stile_core::device::TicketShown;
+use stile_core::reason::Language;
 
 use super::paint::{
     banner_style, bold, columns, filled, fit, height_of, paragraph, verdict_style, wrapped,
@@ -69,9 +70,10 @@ pub(super) fn strip(screen: &Screen, shown: &Shown, frame: &mut Frame<'_>, area:
 /// Nothing to show: ready for the next.
 pub(super) fn ready(screen: &Screen, frame: &mut Frame<'_>, area: Rect) {
     let language = screen.language;
-    let ready = match screen.state.practice {
-        true => phrases::READY_PRACTICE,
-        false => phrases::READY,
+    let ready = match (screen.stands_open(), screen.state.practice) {
+        (true, _) => phrases::READY_OPEN,
+        (false, true) => phrases::READY_PRACTICE,
+        (false, false) => phrases::READY,
     };
     let mut lines = vec![Line::raw(""), Line::raw("")];
     let arrow = [
@@ -100,13 +102,14 @@ pub(super) fn ready(screen: &Screen, frame: &mut Frame<'_>, area: Rect) {
             "   {} {}  {} {}  {}",
             phrases::LAST_READING.text(language),
             screen.words.clock(shown.at),
-            sign(shown.sort),
-            phrases::sort(shown.sort).text(language),
+            sign_now(shown),
+            word_now(shown).text(language),
             shown.ticket.as_ref().map(name).unwrap_or_default()
         );
         lines.push(Line::raw(fit(&text, usize::from(area.width))));
         let width = usize::from(area.width).saturating_sub(6);
-        let sentence = wrapped(&shown.sentence.text(Some(language)), width);
+        let shown = shown_now(shown, language);
+        let sentence = wrapped(&shown, width);
         lines.extend(
             sentence
                 .into_iter()
@@ -123,6 +126,30 @@ pub(super) fn sign(sort: Sort) -> &'static str {
         Sort::Refuse => "✗",
         Sort::Used => "⊘",
         Sort::Repeat => "=",
+    }
+}
+
+/// The sign of what is so now: an admission may have been taken back since.
+pub(super) fn sign_now(shown: &Shown) -> &'static str {
+    match shown.taken_back {
+        true => "↶",
+        false => sign(shown.sort),
+    }
+}
+
+/// The same in a word.
+pub(super) fn word_now(shown: &Shown) -> phrases::Phrase {
+    match shown.taken_back {
+        true => phrases::TAKEN_BACK,
+        false => phrases::sort(shown.sort),
+    }
+}
+
+/// The same in a sentence.
+pub(super) fn shown_now(shown: &Shown, language: Language) -> String {
+    match shown.taken_back {
+        true => phrases::SAY_TAKEN_BACK.text(language).to_owned(),
+        false => shown.sentence.text(Some(language)),
     }
 }
 

@@ -115,8 +115,8 @@ impl Screen {
                 .map_or(Pin(Zeroizing::default()), Field::pin)
         };
         Ok(match purpose {
-            Purpose::Persons => match self.left() {
-                Some((of, left)) if self.adding_to == Some(of) => {
+            Purpose::Persons => match self.by_ticket() {
+                Ok((of, left)) if self.adding_to == Some(of) => {
                     let persons = number(0).min(u8::try_from(left).unwrap_or(u8::MAX));
                     Act::More { of, persons }
                 }
