@@ -115,7 +115,7 @@ impl Device {
             }
             Some(answer) => {
                 decided.claim = Some(ClaimOutcome::Denied);
-                denied(answer)
+                denied(answer, request.persons)
             }
             None => {
                 (decided.mode, decided.claim) = (Mode::Isolated, Some(ClaimOutcome::NoAnswer));
@@ -200,7 +200,7 @@ impl Device {
     }
 }
 
-fn denied(answer: ClaimAnswer) -> Refusal {
+fn denied(answer: ClaimAnswer, asked: u8) -> Refusal {
     let last = answer.winner.map(|winner| LastEntry {
         at: winner.at,
         gate_id: winner.gate_id,
@@ -210,6 +210,7 @@ fn denied(answer: ClaimAnswer) -> Refusal {
         detail: Some(Detail::Used {
             last,
             remaining: answer.remaining,
+            asked,
         }),
     }
 }

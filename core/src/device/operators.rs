@@ -31,7 +31,7 @@ pub enum OperatorError {
     #[error("this gate knows no {0}: no list is held, or it names none")]
     Nobody(&'static str),
     /// The PIN is another.
-    #[error("wrong PIN; {tries_left} tries left")]
+    #[error("wrong PIN; {tries_left} {} left", if *tries_left == 1 { "try" } else { "tries" })]
     WrongPin {
         /// Tries before the next lock-out.
         tries_left: u32,

@@ -169,6 +169,8 @@ pub enum Detail {
         last: Option<LastEntry>,
         /// Persons who may still enter.
         remaining: u32,
+        /// Persons who were to enter.
+        asked: u8,
     },
 }
 

@@ -226,7 +226,11 @@ impl Judge<'_> {
         let last = self.question.admissions.last_entry.clone();
         self.refuse(Refusal {
             reason: Reason::AlreadyUsed,
-            detail: Some(Detail::Used { last, remaining }),
+            detail: Some(Detail::Used {
+                last,
+                remaining,
+                asked: self.question.persons,
+            }),
         })
     }
 

@@ -177,10 +177,12 @@ fn a_used_ticket_says_when_and_where_and_how_many_remain() {
     at.enter(NINE - 60);
     let Some(Refusal {
         reason,
-        detail: Some(Detail::Used {
-            last: Some(last),
-            remaining,
-        }),
+        detail:
+            Some(Detail::Used {
+                last: Some(last),
+                remaining,
+                ..
+            }),
     }) = at.refusal()
     else {
         panic!("{:?}", at.refusal())
@@ -223,10 +225,13 @@ fn more_persons_than_remain_are_told_how_many_do() {
     let mut at = At::new();
     at.ticket().admits = 4;
     at.persons = 5;
-    let Some(Detail::Used { remaining, .. }) = at.refusal().unwrap().detail else {
+    let Some(Detail::Used {
+        remaining, asked, ..
+    }) = at.refusal().unwrap().detail
+    else {
         panic!("no word on how many remain");
     };
-    assert_eq!(remaining, 4);
+    assert_eq!((remaining, asked), (4, 5));
     at.persons = 4;
     assert_eq!(at.reason(), None);
 }

@@ -18,7 +18,8 @@ pub fn open(data: &Path, reason: &str) -> Result<(), CommandError> {
 pub fn shut(data: &Path) -> Result<(), CommandError> {
     let (passages, stands_open) = done(data, &Request::Shut)?;
     if let Some(passages) = passages {
-        println!("{passages} persons passed while the gate stood open");
+        let persons = if passages == 1 { "person" } else { "persons" };
+        println!("{passages} {persons} passed while the gate stood open");
     }
     println!(
         "{}",

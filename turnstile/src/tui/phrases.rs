@@ -84,6 +84,7 @@ phrases! {
     REMAINING = "还可入", "left";
     ATTENTION = "请查看", "Check";
     WHAT_TO_DO = "处理", "Do";
+    DO_FEWER = "减少人数（p）再扫。", "Choose fewer persons (p) and scan again.";
     WORKING = "正在处理…", "One moment…";
 
     // Keys.
@@ -303,6 +304,44 @@ pub(super) fn trouble(sort: TroubleSort) -> Phrase {
         TroubleSort::Conflict => CONFLICTS,
         TroubleSort::Quarantined => QUARANTINED,
         TroubleSort::Stuck => STUCK,
+    }
+}
+
+/// A reason as it is counted: its name in English, a short word in Chinese.
+pub(super) fn reason(name: &str, language: Language) -> &str {
+    let mut all = Reason::ALL.iter();
+    match (all.find(|reason| reason.name() == name), language) {
+        (Some(reason), Language::ZhCn) => short_word(*reason),
+        _ => name,
+    }
+}
+
+fn short_word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Malformed => "不是门票码",
+        Reason::FormatNotAccepted => "不接受的码",
+        Reason::UnknownKey => "密钥未知",
+        Reason::BadSignature => "伪造或损坏",
+        Reason::WrongVenue => "其他场馆",
+        Reason::ClockUntrusted => "时间不可信",
+        Reason::CodeNotYetValid => "码未生效",
+        Reason::CodeExpired => "码已过期",
+        Reason::UnverifiableOffline => "断网无法核验",
+        Reason::NotListed => "不在名单",
+        Reason::WhitelistStale => "名单过旧",
+        Reason::Superseded => "已重新出票",
+        Reason::Blocked => "已冻结",
+        Reason::Cancelled => "已取消",
+        Reason::NotConfirmed => "未确认",
+        Reason::WrongDay => "日期不符",
+        Reason::WrongGate => "入口不符",
+        Reason::TooEarly => "未到时间",
+        Reason::TooLate => "已过时间",
+        Reason::IdentityMismatch => "人票不符",
+        Reason::SeeStaff => "人工通道",
+        Reason::AlreadyUsed => "已使用",
+        Reason::Isolated => "离线不放行",
+        Reason::StoreUnavailable => "无法保存",
     }
 }
 

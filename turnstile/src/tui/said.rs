@@ -129,12 +129,17 @@ pub(super) fn set_aside(one: SetAside) -> Trouble {
     }
 }
 
-/// An error as a sentence.
-fn sentence_of(error: &dyn std::error::Error) -> String {
-    let text = error.to_string();
+/// An error or event as a sentence.
+pub(super) fn sentence_of(of: &dyn std::fmt::Display) -> String {
+    let text = of.to_string();
     let mut characters = text.chars();
     let first = characters
         .next()
         .map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), characters.as_str())
+    let end = if text.ends_with(['.', '。', '?', '!']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{}{end}", first.unwrap_or_default(), characters.as_str())
 }

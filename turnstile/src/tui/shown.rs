@@ -20,8 +20,17 @@ impl Shown {
                 (sort, None, admission.persons, admission.remaining)
             }
             Verdict::Refuse(refusal) => {
-                let sort = match refusal.reason {
-                    Reason::AlreadyUsed => Sort::Used,
+                let sort = match (refusal.reason, &refusal.detail) {
+                    // Nobody has entered by it: too many were asked for.
+                    (
+                        _,
+                        Some(Detail::Used {
+                            last: None,
+                            remaining: 1..,
+                            ..
+                        }),
+                    ) => Sort::Refuse,
+                    (Reason::AlreadyUsed, _) => Sort::Used,
                     _ => Sort::Refuse,
                 };
                 let remaining = match &refusal.detail {

@@ -1,5 +1,6 @@
 //! Events of the gate as a guard reads them. What the bar shows all the time is not told again.
 
+use super::said::sentence_of;
 use crate::event::{Event, Weight};
 use crate::words::Sentence;
 
@@ -28,6 +29,7 @@ pub fn told(event: &Event) -> Option<Sentence> {
         Event::FeedbackFailed { device, .. } => format!("提示设备故障：{device}。闸机照常工作。"),
         Event::FeedbackBack { device } => format!("提示设备已恢复：{device}"),
         Event::OpeningsCancelled { openings } => format!("还未开的{openings}次闸已取消。"),
+        Event::HeldOpen => "闸机常开。".into(),
         Event::EmergencyOn => "紧急输入：闸机已打开。".into(),
         Event::EmergencyOff => "紧急输入解除，闸机恢复验票。".into(),
         other if other.weight() == Weight::Normal => return None,
@@ -35,6 +37,6 @@ pub fn told(event: &Event) -> Option<Sentence> {
     };
     Some(Sentence {
         zh_cn,
-        en: event.to_string(),
+        en: sentence_of(event),
     })
 }

@@ -154,6 +154,7 @@ impl Words {
                 Some(Detail::Used {
                     last: Some(last),
                     remaining,
+                    ..
                 }),
             ) => {
                 let at = self.moment(last.at, today);
@@ -170,6 +171,17 @@ impl Words {
                     ),
                 }
             }
+            (
+                _,
+                Some(Detail::Used {
+                    last: None,
+                    remaining: remaining @ 1..,
+                    asked,
+                }),
+            ) => Sentence::new(
+                format!("要放行{asked}人，此票只可入{remaining}人。"),
+                format!("{asked} persons asked, but only {remaining} may enter by this ticket."),
+            ),
             (reason, _) => Sentence::new(
                 reason.sentence(Language::ZhCn),
                 reason.sentence(Language::En),
@@ -345,6 +357,7 @@ mod tests {
                 gate_id: GateId::new(gate).unwrap(),
             }),
             remaining,
+            asked: 1,
         };
         assert_eq!(
             refused(Reason::AlreadyUsed, used("north", 0)),
@@ -355,6 +368,22 @@ mod tests {
             both(
                 "此票已于08:59在south使用。还可入2人。",
                 "Used at 08:59 at south. Only 2 more may enter."
+            )
+        );
+    }
+
+    #[test]
+    fn more_persons_than_an_unused_ticket_admits_are_not_called_used() {
+        let detail = Detail::Used {
+            last: None,
+            remaining: 1,
+            asked: 2,
+        };
+        assert_eq!(
+            refused(Reason::AlreadyUsed, detail),
+            both(
+                "要放行2人，此票只可入1人。",
+                "2 persons asked, but only 1 may enter by this ticket."
             )
         );
     }

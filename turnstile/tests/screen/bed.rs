@@ -139,6 +139,7 @@ pub fn used() -> Shown {
     let detail = Detail::Used {
         last: Some(last),
         remaining: 1,
+        asked: 2,
     };
     Shown {
         record_id: Some(record(3)),

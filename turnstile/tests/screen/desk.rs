@@ -19,7 +19,7 @@ use stile_core::time::EpochMillis;
 use stile_core::verdict::Verdict;
 use stile_turnstile::relay::{Promised, Pulses, Relay, RelayError};
 use stile_turnstile::scanner::{Input, Inputs, queue};
-use stile_turnstile::tui::acts::{Act, Answer, Event, Pin, Shown, Waiving};
+use stile_turnstile::tui::acts::{Act, Answer, Event, Pin, Shown, Sort, Waiving};
 use stile_turnstile::tui::desk::Desk;
 use stile_turnstile::tui::guard::{Guard, Way};
 use stile_turnstile::words::Words;
@@ -360,6 +360,13 @@ fn somebody_signs_in_and_hands_over_and_a_staff_qr_is_taken_only_while_it_is_wai
     let answers = desk.ask(vec![sign_in("1111"), sign_in("2468")]);
     assert_eq!(failure(&answers[0]), "Wrong PIN; 4 tries left.");
     assert!(is_done(&answers[1]));
+    let thrice = (0..3).map(|_| sign_in("1111")).collect();
+    desk.ask(thrice);
+    assert_eq!(
+        failure(&desk.ask_one(sign_in("1111"))),
+        "Wrong PIN; 1 try left."
+    );
+    assert!(is_done(&desk.ask_one(sign_in("2468"))));
     desk.scan(1);
     let Answer::SignedOut(counts) = desk.ask_one(Act::SignOut) else {
         panic!("somebody is signed in");
@@ -412,4 +419,18 @@ fn practice_opens_nothing_and_the_clock_wants_a_supervisor() {
         panic!("there is a list of them");
     };
     assert!(troubles.is_empty());
+}
+
+#[test]
+fn two_persons_by_an_unused_ticket_for_one_are_told_so_and_it_is_not_called_used() {
+    let desk = AtDesk::new();
+    desk.ask_one(Act::NextPersons(2));
+    let outcome = desk.device.scan_as(&desk.gate.g2(1), desk.guard.say());
+    let shown = Shown::of(&outcome, &Words::of(desk.device.identity()));
+    assert_eq!(shown.sort, Sort::Refuse);
+    let expected = "2 persons asked, but only 1 may enter by this ticket.";
+    assert_eq!(shown.sentence.en, expected);
+    let hands = crate::bed::Hands::after(shown);
+    assert!(hands.shows(expected) && !hands.shows("has been used"));
+    assert!(hands.shows("Choose fewer persons (p) and scan again."));
 }

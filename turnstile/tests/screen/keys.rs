@@ -212,3 +212,11 @@ fn persons_without_a_ticket_are_shown_with_number_and_category_and_spoken_of_as_
     });
     assert!(hands.shows("those without a ticket count no more") && !hands.shows("free again"));
 }
+
+#[test]
+fn refused_readings_are_handed_over_in_the_guards_language() {
+    let mut hands = Hands::speaking(stile_core::reason::Language::ZhCn);
+    hands.answer(Answer::HandOver(Box::new(counts())));
+    assert!(hands.shows("已使用") && hands.shows("未到时间"));
+    assert!(!hands.shows("already_used") && !hands.shows("too_early"));
+}

@@ -159,6 +159,7 @@ pub(super) fn hand_over(screen: &Screen, counts: &Counts, frame: &mut Frame<'_>,
     lines.push(line(phrases::COUNT_REFUSED.text(language), refused.to_string()).style(bold()));
     let room = usize::from(area.height).saturating_sub(lines.len() + 2);
     for (reason, count) in counts.refused.iter().take(room) {
+        let reason = phrases::reason(reason, language);
         lines.push(line(&format!("  {reason}"), count.to_string()));
     }
     let title = phrases::TITLE_HAND_OVER.text(language);

@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Block;
 use stile_core::device::TicketShown;
-use stile_core::reason::Language;
+use stile_core::reason::{Language, Reason};
 
 use super::paint::{
     banner_style, bold, columns, filled, fit, height_of, paragraph, verdict_style, wrapped,
@@ -184,10 +184,14 @@ fn sentence(screen: &Screen, shown: &Shown, width: u16) -> Vec<Line<'static>> {
     let lines = wrapped(&text, width).into_iter();
     let mut lines: Vec<_> = lines.map(|line| Line::styled(line, bold())).collect();
     if let Some(reason) = shown.reason {
+        let to_do = match (reason, shown.sort) {
+            (Reason::AlreadyUsed, Sort::Refuse) => phrases::DO_FEWER,
+            _ => phrases::what_to_do(reason),
+        };
         let text = format!(
             "{}: {}  [{}]",
             phrases::WHAT_TO_DO.text(language),
-            phrases::what_to_do(reason).text(language),
+            to_do.text(language),
             reason.name()
         );
         lines.extend(wrapped(&text, width).into_iter().map(Line::raw));
