@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Device;
-use crate::ids::{RecordId, TicketId};
+use crate::ids::{GateId, RecordId, TicketId};
 use crate::journal::{JournalError, SyncStatus, Unsent};
 use crate::protocol::RecordHead;
 use crate::ticket::{Gate, Session};
@@ -52,6 +52,18 @@ impl Device {
             sessions,
             walk_in_categories: policy.walk_in_categories.clone(),
         }
+    }
+
+    /// What people call a gate of the venue, by today's list, or else by another in hand.
+    pub fn gate_name(&self, gate_id: &GateId) -> Option<String> {
+        let moment = self.platform.moment();
+        let mut door = self.door();
+        let now = door.clock.look(moment);
+        let today = door.list_for(now.at);
+        let lists = today.into_iter().chain(&door.lists);
+        let mut named = lists.filter_map(|list| list.gate(gate_id));
+        let named = named.find(|gate| !gate.name.is_empty());
+        named.map(|gate| gate.name.clone())
     }
 
     /// The oldest quarantined and stuck records, at most so many of each.

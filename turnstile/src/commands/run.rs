@@ -64,7 +64,7 @@ pub fn run(data: &Path, options: RunOptions) -> Result<(), CommandError> {
         json: options.json,
         language: config.language,
     };
-    let words = Words::of(device.identity());
+    let words = Words::at(&device);
     let tui = options.tui.then(|| Tui::new(words.clone()));
     let printer = match &tui {
         Some(tui) => tui.printer(),
@@ -115,7 +115,7 @@ fn work(
     panel: Option<Panel>,
     tui: Option<Tui>,
 ) -> Result<Event, CommandError> {
-    let words = Words::of(device.identity());
+    let words = Words::at(&device);
     let notifier = Arc::new(Notifier::from_environment().map_err(machine)?);
     let beats = Arc::new(Heartbeats::default());
     let ports = Arc::new(Ports::default());

@@ -3,10 +3,12 @@
 
 mod times;
 
+use std::sync::{Arc, Weak};
+
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use stile_core::device::{Identity, ScanOutcome, TicketShown};
+use stile_core::device::{Device, Identity, ScanOutcome, TicketShown};
 use stile_core::ids::GateId;
 use stile_core::reason::{Language, Reason};
 use stile_core::record::Flag;
@@ -56,9 +58,19 @@ impl Sentence {
 pub struct Words {
     zone: TimeZone,
     gates: Vec<Gate>,
+    /// Whose lists name gates that were not there yet when it was enrolled.
+    device: Weak<Device>,
 }
 
 impl Words {
+    /// The words of a gate at work, which knows the venue's other gates by its lists.
+    pub fn at(device: &Arc<Device>) -> Self {
+        Self {
+            device: Arc::downgrade(device),
+            ..Self::of(device.identity())
+        }
+    }
+
     /// The words of the venue that a device is enrolled in. A time zone that is not known here
     /// counts as UTC.
     pub fn of(identity: &Identity) -> Self {
@@ -70,6 +82,7 @@ impl Words {
         Self {
             zone: TimeZone::get(time_zone).unwrap_or(TimeZone::UTC),
             gates,
+            device: Weak::new(),
         }
     }
 
@@ -216,12 +229,16 @@ impl Words {
         }
     }
 
-    fn gate<'a>(&'a self, id: &'a GateId) -> &'a str {
-        let named = self
-            .gates
-            .iter()
-            .find(|gate| gate.gate_id == *id && !gate.name.is_empty());
-        named.map_or(id.as_str(), |gate| &gate.name)
+    fn gate(&self, id: &GateId) -> String {
+        let listed = self.device.upgrade();
+        let listed = listed.and_then(|device| device.gate_name(id));
+        let at_enrolment = || {
+            let mut gates = self.gates.iter();
+            let named = gates.find(|gate| gate.gate_id == *id && !gate.name.is_empty());
+            named.map(|gate| gate.name.clone())
+        };
+        let name = listed.or_else(at_enrolment);
+        name.unwrap_or_else(|| id.to_string())
     }
 }
 
@@ -311,6 +328,7 @@ mod tests {
                 zones: Vec::new(),
                 unattended: true,
             }],
+            device: Weak::new(),
         }
     }
 

@@ -434,3 +434,18 @@ fn two_persons_by_an_unused_ticket_for_one_are_told_so_and_it_is_not_called_used
     assert!(hands.shows(expected) && !hands.shows("has been used"));
     assert!(hands.shows("Choose fewer persons (p) and scan again."));
 }
+
+#[test]
+fn a_gate_is_called_as_the_list_in_hand_calls_it() {
+    let mut gate = AtGate::new();
+    for one in &mut gate.venue.gates {
+        one.name = format!("{} by the list", one.gate_id);
+    }
+    let device = Arc::new(gate.ready());
+    let reading = gate.g2(1);
+    assert!(device.scan(&reading).opens);
+    gate.platform.pass_ms(10_000);
+    let used = device.scan(&reading);
+    let sentence = Words::at(&device).sentence(&used).en;
+    assert!(sentence.ends_with(" by the list."), "{sentence}");
+}
