@@ -47,13 +47,19 @@ pub enum IdentityError {
     #[error("the certificate: {0}")]
     Certificate(#[from] SignedError),
     /// The file is not what this version writes.
-    #[error("{path}: {source}")]
+    #[error(
+        "{path} is damaged ({source}); `stile-gate export` reads the records out without it. Then \
+         put the file back from a copy, or enrol anew with an empty folder"
+    )]
     Json {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         source: serde_json::Error,
     },
+    /// It is another user's.
+    #[error("{0}: permission denied; run this as root or as the user whose folder it is")]
+    NotOurs(PathBuf),
     /// The file system.
     #[error("{path}: {source}")]
     Io {
@@ -189,6 +195,9 @@ impl Identity {
             Ok(text) => Zeroizing::new(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(IdentityError::NotEnrolled(folder.to_owned()));
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(IdentityError::NotOurs(path));
             }
             Err(source) => return Err(IdentityError::Io { path, source }),
         };

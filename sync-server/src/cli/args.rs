@@ -372,7 +372,7 @@ pub struct KeyAdd {
 #[derive(Debug, Subcommand)]
 pub enum OperatorCommand {
     /// Creates an operator or changes one, with the PIN that stands on standard input's first
-    /// line. Prints the text of a new staff QR, this once.
+    /// line. Prints the text of a new operator's staff QR, this once; `--new-badge` makes another.
     Set(OperatorSet),
     /// Lists the operators, without their PINs.
     List {

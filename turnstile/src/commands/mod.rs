@@ -114,7 +114,9 @@ impl From<IdentityError> for CommandError {
         let message = error.to_string();
         match error {
             IdentityError::NotEnrolled(_) => Self::NotEnrolled(message),
-            IdentityError::Json { .. } | IdentityError::Io { .. } => Self::Storage(message),
+            IdentityError::Json { .. } | IdentityError::NotOurs(_) | IdentityError::Io { .. } => {
+                Self::Storage(message)
+            }
             _ => Self::Failed(message),
         }
     }

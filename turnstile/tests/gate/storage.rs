@@ -257,3 +257,28 @@ fn a_damaged_journal_is_exported_kept_aside_and_told_at_the_start() {
     let exported = text_of(&scene.place.call(&["export"]));
     assert_eq!(exported.lines().count(), whole.len() + 1);
 }
+
+#[test]
+fn a_damaged_identity_is_named_and_the_records_are_read_out_without_it() {
+    let scene = Scene::new();
+    scene
+        .server
+        .behave(Behaviour::Problem(Code::StoreUnavailable));
+    let mut gate = scene.place.run(&[]);
+    gate.scan(&scene.code(0));
+    gate.terminate();
+    let records = scene.place.unsent();
+    let identity = scene.place.data().join("identity.json");
+    let whole = fs::read(&identity).unwrap();
+    fs::write(&identity, &whole[..whole.len() / 2]).unwrap();
+    let output = scene.place.call(&["run"]);
+    assert_eq!(output.status.code(), Some(5));
+    let said = error_of(&output);
+    assert!(said.contains("identity.json is damaged"), "{said}");
+    assert!(
+        said.contains("`stile-gate export` reads the records out without it"),
+        "{said}"
+    );
+    let exported = text_of(&scene.place.call(&["export"]));
+    assert_eq!(exported.lines().collect::<Vec<_>>(), records);
+}
