@@ -285,4 +285,10 @@ impl RecordId {
         let ms = u64::try_from(ms.0).unwrap_or(0);
         Self(uuid::Builder::from_unix_timestamp_millis(ms, &random).into_uuid())
     }
+
+    /// The time in it, which begins it.
+    pub fn made_at(&self) -> crate::time::EpochMillis {
+        let [a, b, c, d, e, f, ..] = *self.0.as_bytes();
+        crate::time::EpochMillis(i64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+    }
 }

@@ -57,7 +57,7 @@ pub use passages::PassageNoted;
 pub use scan::{Explained, Say, ScanOutcome, TicketShown};
 pub use set_clock::ClockError;
 pub use settings::{ListTaken, SettingsPart};
-pub use status::{ClockStatus, KeyStatus, ListStatus, LiveStatus, Status};
+pub use status::{ClockStatus, FreePassageStatus, KeyStatus, ListStatus, LiveStatus, Status};
 pub use today::{SetAside, Today};
 pub use undo::Undone;
 pub use uploads::{Upload, Uploaded};

@@ -63,9 +63,20 @@ pub struct LiveStatus {
     pub conflicts: u64,
     /// What holds the gate open for everybody, if anything does.
     #[serde(default)]
-    pub free_passage: Option<FreePassageCause>,
+    pub free_passage: Option<FreePassageStatus>,
     /// What kept the last upload from going up, if anything did.
     pub upload_trouble: Option<String>,
+}
+
+/// What holds the gate open for everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreePassageStatus {
+    /// What began it; the first, if there are several.
+    pub cause: FreePassageCause,
+    /// Since when.
+    pub since: EpochMillis,
+    /// Persons whom the sensor saw pass since; `None` before the first.
+    pub passages: Option<u64>,
 }
 
 /// How its clock is.
@@ -177,7 +188,11 @@ impl Device {
             repeats: door.repeats,
             unlogged: door.unlogged,
             conflicts,
-            free_passage: door.held_open.first().map(|held| held.cause),
+            free_passage: door.held_open.first().map(|held| FreePassageStatus {
+                cause: held.cause,
+                since: held.record_id.made_at(),
+                passages: held.passages,
+            }),
             upload_trouble,
         }
     }

@@ -142,13 +142,21 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
             "warning: newer keys are due and have not come; the ones held go on"
         )?;
     }
-    if let Some(cause) = live.free_passage {
-        let cause = match cause {
+    if let Some(open) = live.free_passage {
+        let cause = match open.cause {
             FreePassageCause::Emergency => "by the emergency input",
             FreePassageCause::Scheduled => "by the venue's plan",
             FreePassageCause::Staff => "by staff, until `stile-gate shut`",
         };
-        writeln!(out, "warning: the gate stands open for everybody, {cause}")?;
+        let since = words.date_and_clock(open.since);
+        write!(
+            out,
+            "warning: the gate stands open for everybody, {cause}, since {since}"
+        )?;
+        match open.passages {
+            Some(passages) => writeln!(out, "; passed: {passages}")?,
+            None => writeln!(out)?,
+        }
     }
     if live.practice {
         writeln!(

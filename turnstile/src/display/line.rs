@@ -218,7 +218,11 @@ mod tests {
     fn an_idle_gate_that_stands_open_asks_nobody_to_scan() {
         let mut board = Board::new(words(), Some(Language::En));
         let mut open = live(true, 0);
-        open.free_passage = Some(stile_core::record::FreePassageCause::Emergency);
+        open.free_passage = Some(stile_core::device::FreePassageStatus {
+            cause: stile_core::record::FreePassageCause::Emergency,
+            since: EpochMillis(0),
+            passages: None,
+        });
         board.status(&open, None);
         assert_eq!(fields(&board)[8], "Open for everybody; please pass");
         board.status(&live(true, 0), None);

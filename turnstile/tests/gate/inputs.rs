@@ -10,7 +10,7 @@ use stile_turnstile::ports::Ports;
 use stile_turnstile::relay::{LogRelay, PulseEvent, Pulses};
 use stile_turnstile::scanner::{Input, queue};
 
-use crate::common::process::{Place, Running, Scene};
+use crate::common::process::{Place, Running, Scene, eventually, text_of};
 
 /// Sets an input: whole, as a kernel's file changes.
 fn set(path: &Path, level: &str) {
@@ -94,6 +94,10 @@ fn situation_38_persons_who_pass_in_an_emergency_are_counted() {
         set(&sensor, "0");
         std::thread::sleep(Duration::from_millis(300)); // beyond the debounce
     }
+    eventually("status counts them", || {
+        let status = text_of(&scene.place.call(&["status"]));
+        status.contains("by the emergency input, since 20") && status.contains("; passed: 2")
+    });
     set(&button, "0");
     gate.event("emergency_off");
     let last = scene.place.all_records().pop().unwrap();
