@@ -114,7 +114,7 @@ fn five_wrong_pins_lock_the_clock_whether_the_gate_runs_or_not() {
     refused("000000", "3 tries left");
     let gate = scene.place.run(&[]);
     refused("000000", "2 tries left");
-    refused("000000", "1 tries left");
+    refused("000000", "1 try left");
     refused("000000", "0 tries left");
     refused(PIN, "oo many wrong PINs; wait");
     gate.terminate();
