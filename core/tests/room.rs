@@ -237,3 +237,22 @@ fn situation_14_a_full_disk_still_has_room_for_admissions_and_says_so() {
     assert!(opened < 620, "the end was reached");
     assert_eq!(exported(&device).len(), opened);
 }
+
+#[test]
+fn situation_14_a_gate_that_starts_on_a_full_disk_gives_its_room_back_and_admits() {
+    let mut gate = AtGate::new();
+    let identity = fs::read(gate.folder.path().join("identity.json")).unwrap();
+    let Some(disk) = SmallDisk::over(gate.folder.path(), RESERVE_BYTES * 2) else {
+        return;
+    };
+    fs::write(gate.folder.path().join("identity.json"), identity).unwrap();
+    gate.platform = Arc::new(common::TestPlatform::at(NINE));
+    gate.platform.real_disk.store(true, Ordering::SeqCst);
+    drop(gate.ready());
+    disk.fill();
+    *gate.platform.free_bytes.lock().unwrap() = Some(0);
+    let device = gate.open();
+    assert!(device.scan(&gate.g2(0)).opens);
+    let warning = device.live_status().room.warning;
+    assert_eq!(warning, Some(RoomWarning::LastHour));
+}

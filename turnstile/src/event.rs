@@ -86,6 +86,14 @@ pub enum Event {
         /// How many.
         again: u64,
     },
+    /// The feed brings entries and exits of this gate that its journal does not have: it was put
+    /// back from an image, or damaged. They count from now on.
+    JournalWentBack {
+        /// How many.
+        lacking: usize,
+    },
+    /// The folder was last used on another machine.
+    FolderCopied,
     /// The wall clock is off.
     ClockWarning {
         /// By how much, in ms; positive when it is ahead.
@@ -232,6 +240,8 @@ impl Event {
             | Self::Offline { .. }
             | Self::UploadTrouble { .. }
             | Self::ServerWentBack { .. }
+            | Self::JournalWentBack { .. }
+            | Self::FolderCopied
             | Self::ClockWarning { .. }
             | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
@@ -301,6 +311,15 @@ impl fmt::Display for Event {
                 f,
                 "the server lacks {again} records that it had confirmed, such as after a restored \
                  backup; they are sent again"
+            ),
+            Self::JournalWentBack { lacking } => write!(
+                f,
+                "this gate was put back from an image, or lost a part of its journal: {lacking} of \
+                 its entries and exits came back from the server; it goes on in a new log"
+            ),
+            Self::FolderCopied => f.write_str(
+                "this folder was last used on another machine; a new log starts. One of the two \
+                 must stop: enrol a gate of its own for each machine",
             ),
             Self::ClockWarning { off_ms } => {
                 let (way, off) = match *off_ms {

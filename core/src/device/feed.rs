@@ -26,12 +26,22 @@ impl Device {
 
     /// Takes a piece of the feed. The same again changes nothing, own records that come back are
     /// not counted twice, and an undo may come before what it takes back.
-    pub fn take_feed(&self, answer: &FeedAnswer) -> Result<(), JournalError> {
+    ///
+    /// Says how many of its own entries and exits come that its journal does not have: it was put
+    /// back from an image, or damaged. They count from now on. Where one of them is of the log at
+    /// work, somebody else goes on with that, and a new one begins.
+    pub fn take_feed(&self, answer: &FeedAnswer) -> Result<usize, JournalError> {
         let mut outgoing = self.outgoing();
-        outgoing.sync_log.take_feed(answer)?;
+        let lacking = outgoing
+            .sync_log
+            .take_feed(answer, &self.identity.device_id)?;
         drop(outgoing);
         self.count_conflicts()?;
         let mut door = self.door();
+        if lacking.contains(&door.journal.log_id()) {
+            let fingerprint = self.platform.fingerprint();
+            door.journal.begin_log(&fingerprint, self.platform.as_ref());
+        }
         let moved = |item: &&crate::protocol::FeedItem| item.kind != FeedKind::Undo;
         let items = answer.items.iter();
         door.journal
@@ -41,7 +51,7 @@ impl Device {
             door.unfinished
                 .retain(|one| Some(one.record_id) != item.refers_to);
         }
-        Ok(())
+        Ok(lacking.len())
     }
 
     /// Counts the conflicts anew, after the feed or an own act has changed them.

@@ -102,6 +102,7 @@ pub struct Device {
     asker: Mutex<Option<Arc<dyn Asker>>>,
     pin_turn: operators::PinTurn,
     salvage: Option<Salvage>,
+    is_copied: bool,
     lock: Option<FolderLock>,
 }
 
@@ -159,6 +160,7 @@ impl Device {
         )?;
         lists::drop_unusable(folder, &device.door().lists);
         device.salvage = opened.salvage;
+        device.is_copied = opened.is_copied;
         device.lock = Some(opened.lock);
         let room = Room::hold(folder, Arc::clone(&device.platform));
         device.door().journal.hold_room(room);
@@ -248,6 +250,7 @@ impl Device {
             asker: Mutex::new(None),
             pin_turn: operators::PinTurn::default(),
             salvage: None,
+            is_copied: false,
             lock: None,
         })
     }
@@ -274,6 +277,11 @@ impl Device {
     /// What was saved of a damaged journal when it was opened, if it was one.
     pub fn salvage(&self) -> Option<&Salvage> {
         self.salvage.as_ref()
+    }
+
+    /// Whether its folder was last used on another machine, and so may be in use there.
+    pub fn is_copied(&self) -> bool {
+        self.is_copied
     }
 
     /// Whether server or hub answered lately, as the sync loop knows.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::effects::put_taken_back;
 use super::sync_log::put_fact;
 use super::{JournalError, SyncLog, uuid};
-use crate::ids::{DeviceId, GateId, RecordId, TicketNumber};
+use crate::ids::{DeviceId, GateId, LogId, RecordId, TicketNumber};
 use crate::protocol::{FeedAnswer, FeedItem, FeedKind};
 use crate::time::{EpochMillis, ServiceDay};
 
@@ -45,7 +45,15 @@ impl SyncLog {
     /// Takes a piece of the feed. The cursor moves with the last of its items and never before
     /// them, and an item that comes again changes nothing. Not waited for: what a power cut loses
     /// comes again, since the cursor is lost with it.
-    pub fn take_feed(&mut self, answer: &FeedAnswer) -> Result<(), JournalError> {
+    ///
+    /// Returns the log of each entry and exit of this device, new by the feed, that is further in
+    /// its log than the journal, or in a log that the journal does not know.
+    pub fn take_feed(
+        &mut self,
+        answer: &FeedAnswer,
+        device: &DeviceId,
+    ) -> Result<Vec<LogId>, JournalError> {
+        let mut lacking = Vec::new();
         let mut chunks = answer.items.chunks(CHUNK).peekable();
         loop {
             let chunk = chunks.next().unwrap_or_default();
@@ -54,6 +62,10 @@ impl SyncLog {
                 .connection
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
             for item in chunk {
+                let is_own = item.device_id == *device && item.kind != FeedKind::Undo;
+                if is_own && is_lacking(&transaction, item)? {
+                    lacking.push(item.log_id);
+                }
                 put_item(&transaction, item)?;
             }
             let is_last = chunks.peek().is_none();
@@ -62,7 +74,7 @@ impl SyncLog {
             }
             transaction.commit()?;
             if is_last {
-                return Ok(());
+                return Ok(lacking);
             }
         }
     }
@@ -151,6 +163,36 @@ impl SyncLog {
             )?
             .execute(params![day, DROP_CHUNK as i64])?)
     }
+}
+
+/// Whether an item of this device is neither in its journal nor known by the feed before.
+fn is_lacking(connection: &Connection, item: &FeedItem) -> Result<bool, JournalError> {
+    // Of a log, the last records are here as long as any of it are.
+    let last: Option<u64> = connection
+        .prepare_cached(
+            "SELECT max(sequence) FROM sync_log
+              WHERE log = (SELECT log FROM log WHERE log_id = ?1)",
+        )?
+        .query_row([item.log_id.0.as_bytes()], |row| row.get(0))?;
+    if last.is_some_and(|last| item.sequence <= last) {
+        return Ok(false);
+    }
+    let known: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM feed
+              WHERE service_day = ?1 AND ticket_number = ?2 AND checkpoint = ?3
+                AND record_id = ?4)",
+        )?
+        .query_row(
+            params![
+                item.service_day.as_str(),
+                item.ticket_number.as_i64(),
+                item.checkpoint.as_str(),
+                item.record_id.0.as_bytes(),
+            ],
+            |row| row.get(0),
+        )?;
+    Ok(!known)
 }
 
 fn put_item(transaction: &Transaction<'_>, item: &FeedItem) -> Result<(), JournalError> {

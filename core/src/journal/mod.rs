@@ -9,6 +9,7 @@ mod effects;
 mod feed;
 mod movements;
 mod open;
+mod own_log;
 mod retention;
 mod room;
 mod salvage;
@@ -25,11 +26,13 @@ use crate::admissions::Movement;
 use crate::clock::Now;
 use crate::fault;
 use crate::ids::{Checkpoint, DeviceId, LogId, RecordId, TicketNumber};
+use crate::platform::Random;
 use crate::protocol::RecordHead;
 use crate::record::{FreePassageCause, Record};
 use crate::time::{EpochMillis, ServiceDay};
 
 use effects::{CarriedOut, carry_out};
+use own_log::OwnLog;
 
 pub use feed::KnownConflict;
 pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
@@ -58,11 +61,15 @@ pub enum JournalError {
 impl JournalError {
     /// Whether the disk is full, or looks like it.
     fn is_full(&self) -> bool {
-        let Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) = self else {
-            return false;
-        };
-        matches!(error.code, ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+        matches!(self, Self::Sqlite(error) if is_full(error))
     }
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    let full = [ErrorCode::DiskFull, ErrorCode::SystemIoFailure];
+    error
+        .sqlite_error_code()
+        .is_some_and(|code| full.contains(&code))
 }
 
 /// Keeps the two views' write transactions apart.
@@ -74,14 +81,6 @@ impl WriteTurn {
         // The lock guards no data, so a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The log that new records go to.
-#[derive(Clone)]
-struct OwnLog {
-    row: i64,
-    log_id: LogId,
-    text_key: [u8; 32],
 }
 
 /// The door's view of the journal.
@@ -152,6 +151,12 @@ impl Journal {
         self.next_sequence
     }
 
+    /// Begins a new log: somebody else has written to this one.
+    pub fn begin_log(&mut self, fingerprint: &str, random: &dyn Random) {
+        self.log = OwnLog::new(fingerprint, random);
+        self.next_sequence = 1;
+    }
+
     /// Writes a record and what it does, in one transaction. They are on disk when this returns.
     /// The record's log and sequence must be this journal's next.
     pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
@@ -208,6 +213,7 @@ impl Journal {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         fault::point("journal: begun");
+        let log = self.log.row(&transaction)?;
         let mut moved = Vec::new();
         for (record, sequence) in records.iter().zip(self.next_sequence..) {
             debug_assert_eq!(
@@ -215,18 +221,13 @@ impl Journal {
                 (self.log.log_id, sequence)
             );
             let text = serde_json::to_string(record)?;
-            insert_record(
-                &transaction,
-                self.log.row,
-                record,
-                SyncStatus::Unsent,
-                &text,
-            )?;
-            moved.extend(carry_out(&transaction, self.log.row, record)?);
+            insert_record(&transaction, log, record, SyncStatus::Unsent, &text)?;
+            moved.extend(carry_out(&transaction, log, record)?);
         }
         fault::point("journal: written");
         transaction.commit()?;
         fault::point("journal: committed");
+        self.log.has_row(log);
         self.moved.extend(moved);
         self.next_sequence += records.len() as u64;
         Ok(())

@@ -1,16 +1,17 @@
 //! Opening the journal: pragmas, schema, the lock on the folder, and which log new records go to.
 //! A newer schema is refused untouched; a damaged file is kept aside and read out.
 
+use std::error::Error;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::own_log::{OwnLog, is_of_another_machine};
 use super::salvage::{Salvage, salvage};
-use super::{Journal, JournalError, OwnLog, SyncLog, WriteTurn, moved_before, uuid};
-use crate::ids::LogId;
+use super::{Journal, JournalError, SyncLog, WriteTurn, moved_before, room};
 use crate::platform::Random;
 
 mod schema {
@@ -71,6 +72,20 @@ pub enum OpenError {
     Journal(#[from] JournalError),
 }
 
+impl OpenError {
+    /// Whether the disk is full.
+    fn is_full(&self) -> bool {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+                return super::is_full(error);
+            }
+            cause = error.source();
+        }
+        false
+    }
+}
+
 impl From<rusqlite::Error> for OpenError {
     fn from(error: rusqlite::Error) -> Self {
         JournalError::from(error).into()
@@ -85,6 +100,8 @@ pub struct Opened {
     pub sync_log: SyncLog,
     /// What was saved of a damaged file, if it was one.
     pub salvage: Option<Salvage>,
+    /// Whether the folder was copied from another machine.
+    pub is_copied: bool,
     /// Holds the folder's lock as long as it lives.
     pub lock: FolderLock,
 }
@@ -93,11 +110,42 @@ pub struct Opened {
 #[derive(Debug)]
 pub struct FolderLock(#[expect(dead_code, reason = "held for its lock alone")] File);
 
-/// Opens the journal of a device's folder. `fingerprint` names the machine; when it is another
-/// than the log was made on, a new log starts, so that a copied folder never goes on with
-/// sequence numbers that another device has used.
+/// Opens the journal of a device's folder, and begins a new log, so that a folder which was copied
+/// or put back from an image never goes on with sequence numbers that have been used. `fingerprint`
+/// names the machine. Where the disk is full, the room for admissions is given back for it.
 pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Opened, OpenError> {
     let lock = lock(folder)?;
+    let views = match open_views(folder) {
+        Err(error) if error.is_full() && room::give_back(folder) => open_views(folder)?,
+        views => views?,
+    };
+    let is_copied = is_of_another_machine(&views.connection, fingerprint)?;
+    let moved = moved_before(&views.connection)?;
+    Ok(Opened {
+        journal: Journal {
+            connection: views.connection,
+            turn: views.turn,
+            log: OwnLog::new(fingerprint, random),
+            next_sequence: 1,
+            room: None,
+            moved,
+        },
+        sync_log: views.sync_log,
+        salvage: views.salvage,
+        is_copied,
+        lock,
+    })
+}
+
+/// What of a journal is opened from the disk.
+struct Views {
+    connection: Connection,
+    turn: WriteTurn,
+    sync_log: SyncLog,
+    salvage: Option<Salvage>,
+}
+
+fn open_views(folder: &Path) -> Result<Views, OpenError> {
     let path = folder.join(JOURNAL_FILE);
     let damaged = path.exists() && {
         refuse_newer(&path)?;
@@ -110,27 +158,13 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
         Some(aside) => Some(salvage(&aside, &mut connection)?),
         None => None,
     };
-    let log = own_log(&connection, fingerprint, random)?;
-    let moved = moved_before(&connection)?;
-    let next_sequence = connection.query_row(
-        "SELECT coalesce(max(sequence), 0) + 1 FROM sync_log WHERE log = ?1",
-        [log.row],
-        |row| row.get(0),
-    )?;
     let turn = WriteTurn::default();
     let sync_log = SyncLog::new(connect(&path, "NORMAL")?, turn.clone())?;
-    Ok(Opened {
-        journal: Journal {
-            connection,
-            turn,
-            log,
-            next_sequence,
-            room: None,
-            moved,
-        },
+    Ok(Views {
+        connection,
+        turn,
         sync_log,
         salvage,
-        lock,
     })
 }
 
@@ -143,19 +177,13 @@ pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
     }
     let connection = open_file_to_look(folder)?;
     let moved = moved_before(&connection)?;
-    // Nothing is ever written to it, so that it stands for no log at all.
-    let log = OwnLog {
-        row: 0,
-        log_id: LogId(uuid([0; 16])),
-        text_key: [0; 32],
-    };
     let turn = WriteTurn::default();
     let sync_log = SyncLog::new(open_file_to_look(folder)?, turn.clone())?;
     Ok((
         Journal {
             connection,
             turn,
-            log,
+            log: OwnLog::none(),
             next_sequence: 0,
             room: None,
             moved,
@@ -274,43 +302,4 @@ fn set_aside(path: &Path) -> Result<PathBuf, OpenError> {
         }
     }
     Ok(aside)
-}
-
-fn own_log(
-    connection: &Connection,
-    fingerprint: &str,
-    random: &dyn Random,
-) -> Result<OwnLog, OpenError> {
-    let newest = connection
-        .query_row(
-            "SELECT log, log_id, text_key FROM log WHERE fingerprint = ?1 AND log IN
-                    (SELECT max(log) FROM log)",
-            [fingerprint],
-            |row| {
-                let log_id = LogId(uuid(row.get(1)?));
-                Ok(OwnLog {
-                    row: row.get(0)?,
-                    log_id,
-                    text_key: row.get(2)?,
-                })
-            },
-        )
-        .optional()?;
-    if let Some(log) = newest {
-        return Ok(log);
-    }
-    let mut id = [0; 16];
-    random.fill(&mut id);
-    let log_id = LogId(uuid::Builder::from_random_bytes(id).into_uuid());
-    let mut text_key = [0; 32];
-    random.fill(&mut text_key);
-    connection.execute(
-        "INSERT INTO log (log_id, fingerprint, text_key) VALUES (?1, ?2, ?3)",
-        params![log_id.0.as_bytes(), fingerprint, text_key],
-    )?;
-    Ok(OwnLog {
-        row: connection.last_insert_rowid(),
-        log_id,
-        text_key,
-    })
 }

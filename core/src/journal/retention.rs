@@ -12,7 +12,7 @@ const AT_ONCE: u32 = 500;
 
 impl SyncLog {
     /// Deletes records that were marked as on the server before a time. The newest record stays
-    /// in any case, since the log's numbers go on from it.
+    /// in any case: the clock does not go back behind it.
     pub fn forget_synced(&mut self, before: EpochMillis) -> Result<(), JournalError> {
         loop {
             let _turn = self.turn.take();

@@ -89,7 +89,7 @@ impl Room {
 
     /// Gives the room back to the disk. Whether there was any.
     pub(super) fn release(&mut self) -> bool {
-        let was_held = self.held && fs::remove_file(self.folder.join(FILE)).is_ok();
+        let was_held = self.held && give_back(&self.folder);
         self.held = false;
         was_held
     }
@@ -113,6 +113,11 @@ impl Room {
             },
         }
     }
+}
+
+/// Gives the room of a folder back to the disk. Whether there was any.
+pub(super) fn give_back(folder: &Path) -> bool {
+    fs::remove_file(folder.join(FILE)).is_ok()
 }
 
 /// Whether a record only says that somebody was not let in.

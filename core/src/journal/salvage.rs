@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::open::{OpenError, open_file_to_look};
+use super::own_log::SALVAGED;
 use super::sync_log::put_fact;
 use super::{JournalError, SyncStatus, carry_out, insert_record};
 use crate::ids::LogId;
@@ -150,8 +151,7 @@ fn keep_facts(old: &Connection, new: &Connection) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// The damaged journal's log, known by the records' own word; never written to again, since its
-/// fingerprint is that of no machine.
+/// The damaged journal's log, known by the records' own word. Which machine it was made on is lost.
 fn old_log(new: &Connection, log_id: LogId) -> Result<i64, rusqlite::Error> {
     let id = log_id.0.as_bytes();
     let known = new
@@ -163,8 +163,8 @@ fn old_log(new: &Connection, log_id: LogId) -> Result<i64, rusqlite::Error> {
         return Ok(log);
     }
     new.execute(
-        "INSERT INTO log (log_id, fingerprint, text_key) VALUES (?1, 'salvaged', zeroblob(32))",
-        params![id],
+        "INSERT INTO log (log_id, fingerprint, text_key) VALUES (?1, ?2, zeroblob(32))",
+        params![id, SALVAGED],
     )?;
     Ok(new.last_insert_rowid())
 }

@@ -11,7 +11,7 @@ use crate::bed::{at_gate, exported};
 use crate::common::at_gate::reason;
 
 #[test]
-fn a_restart_forgets_no_admission_and_goes_on_in_the_same_log() {
+fn a_restart_forgets_no_admission_and_begins_a_new_log() {
     let gate = at_gate();
     let device = gate.ready();
     device.scan(&gate.g2(0));
@@ -33,9 +33,10 @@ fn a_restart_forgets_no_admission_and_goes_on_in_the_same_log() {
             .iter()
             .map(|record| record.sequence)
             .collect::<Vec<_>>(),
-        [1, 2, 3]
+        [1, 1, 2]
     );
-    assert!(records.iter().all(|record| record.log_id == log));
+    assert_eq!(records[1].log_id, records[2].log_id);
+    assert_ne!(records[1].log_id, log);
 }
 
 #[test]
@@ -150,10 +151,38 @@ fn situation_32_a_copied_folder_on_another_machine_starts_a_new_log() {
     drop(device);
     *gate.platform.machine.lock().unwrap() = "another machine".into();
     let device = gate.open();
+    assert!(device.is_copied(), "and says so");
     device.scan(&gate.g2(1));
     let records = exported(&device);
     assert_ne!(records[0].log_id, records[1].log_id);
     assert_eq!((records[0].sequence, records[1].sequence), (1, 1));
+    drop(device);
+    assert!(!gate.open().is_copied(), "once");
+}
+
+#[test]
+fn situation_32_a_journal_that_was_put_back_uses_no_sequence_twice() {
+    let gate = at_gate();
+    let device = gate.ready();
+    device.scan(&gate.g2(0));
+    drop(device);
+    let journal = gate.folder.path().join("journal.db");
+    let image = fs::read(&journal).unwrap();
+    let device = gate.open();
+    device.scan(&gate.g2(1));
+    let lost = exported(&device).pop().unwrap();
+    drop(device);
+    fs::write(&journal, image).unwrap();
+
+    let device = gate.open();
+    assert!(!device.is_copied());
+    device.scan(&gate.g2(2));
+    let kept = exported(&device);
+    let places: std::collections::HashSet<_> = std::iter::once(&lost)
+        .chain(&kept)
+        .map(|record| (record.log_id, record.sequence))
+        .collect();
+    assert_eq!(places.len(), 3);
 }
 
 #[test]

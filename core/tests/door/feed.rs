@@ -1,5 +1,6 @@
 //! What the other gates did, as the feed tells it.
 
+use stile_core::protocol::FeedItem;
 use stile_core::reason::Reason;
 use stile_core::verdict::{Detail, Verdict};
 
@@ -91,6 +92,45 @@ fn own_admissions_that_come_back_are_not_counted_twice() {
     device.take_feed(&feed(vec![own], "c1")).unwrap();
     scene.platform.pass_ms(60_000);
     assert!(device.scan(&scene.g2(0)).opens, "the second of two");
+}
+
+#[test]
+fn situation_32_own_admissions_that_the_journal_lacks_are_told_once_and_count() {
+    let scene = scene(1);
+    let device = at(&scene, "east");
+    assert!(device.scan(&scene.g2(1)).opens);
+    let here = own_entry(&device, &records(&device, "scan")[0]);
+    let lost = FeedItem {
+        device_id: here.device_id.clone(),
+        ..entry(&scene.tickets[0], 7, -60)
+    };
+    let other = entry(&scene.tickets[0], 8, -60);
+    let piece = feed(vec![here, lost, other], "c1");
+    assert_eq!(device.take_feed(&piece).unwrap(), 1);
+    assert!(is_used(&scene, &device));
+    assert_eq!(device.take_feed(&piece).unwrap(), 0, "known by now");
+    let log = records(&device, "scan")[0]["log_id"].clone();
+    device.scan(&scene.g2(0));
+    assert_eq!(records(&device, "scan")[1]["log_id"], log);
+}
+
+#[test]
+fn situation_32_a_log_that_somebody_else_goes_on_with_is_left_for_a_new_one() {
+    let scene = scene(1);
+    let device = at(&scene, "east");
+    assert!(device.scan(&scene.g2(0)).opens);
+    let here = own_entry(&device, &records(&device, "scan")[0]);
+    let further = FeedItem {
+        device_id: here.device_id,
+        log_id: here.log_id,
+        ..entry(&scene.tickets[1], 9, 0)
+    };
+    assert_eq!(device.take_feed(&feed(vec![further], "c1")).unwrap(), 1);
+    device.scan(&scene.g2(1));
+    let newest = records(&device, "scan").pop().unwrap();
+    assert_eq!(newest["reason"], "already_used");
+    assert_ne!(newest["log_id"], records(&device, "scan")[0]["log_id"]);
+    assert_eq!(newest["sequence"], 1);
 }
 
 #[test]

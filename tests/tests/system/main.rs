@@ -5,6 +5,7 @@
 mod backups;
 mod full_disk;
 mod house;
+mod images;
 mod kills;
 mod main_day;
 mod restarts;

@@ -169,6 +169,9 @@ fn work(
             records: salvage.records,
         });
     }
+    if device.is_copied() {
+        lines.event(Event::FolderCopied);
+    }
     let (folder, clock) = (data.to_owned(), Arc::clone(&platform));
     let (sync_beats, manager) = (Arc::clone(&beats), Arc::clone(&notifier));
     let mut said = String::new();

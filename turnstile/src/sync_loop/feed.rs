@@ -6,6 +6,7 @@ use stile_core::protocol::FeedAnswer;
 
 use super::Work;
 use crate::client::{ClientError, complaint};
+use crate::event::Event;
 
 /// Why a piece of the feed was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,10 @@ impl Work {
             return Err(FeedError::Refused(complaint(&answer)));
         }
         let piece: FeedAnswer = serde_json::from_slice(&answer.body)?;
-        self.device.take_feed(&piece)?;
+        let lacking = self.device.take_feed(&piece)?;
+        if lacking > 0 {
+            (self.tell)(Event::JournalWentBack { lacking });
+        }
         Ok(())
     }
 }

@@ -19,6 +19,10 @@ pub fn told(event: &Event) -> Option<Sentence> {
         Event::JournalSalvaged { records, .. } => {
             format!("本机记录文件曾损坏，已救出{records}条，请告诉管理员。")
         }
+        Event::JournalWentBack { lacking } => {
+            format!("本机曾被还原：{lacking}条进出记录已从服务器取回，另起新日志。请告诉管理员。")
+        }
+        Event::FolderCopied => "本机数据来自另一台机器，已另起新日志，请告诉管理员。".into(),
         Event::CodeBroken { scanner } => format!("{scanner}：读到残缺的内容，已丢弃，请再扫。"),
         Event::ScannerLost { scanner, .. } => format!("扫码枪断开：{scanner}。接上后自动恢复。"),
         Event::ScannerBack { scanner } => format!("扫码枪已恢复：{scanner}"),
