@@ -36,6 +36,10 @@ pub const TIME_HEADER: &str = "stile-time";
 /// Every answer's header with the server's generation: UTC seconds at which its data was last
 /// put back from a backup, 0 at first.
 pub const GENERATION_HEADER: &str = "stile-generation";
+/// The header of a log in CSV with the cursor behind it, which CSV itself has no place for.
+pub const CURSOR_HEADER: &str = "stile-cursor";
+/// The header beside it that says `true` where there was more already, as `limit` left it out.
+pub const MORE_HEADER: &str = "stile-more";
 /// Seconds that a request may ask to wait for something to happen: well under what proxies allow a
 /// quiet connection.
 pub const MAX_WAIT_S: u32 = 25;

@@ -17,6 +17,11 @@ use crate::store::Change;
 /// The media type of lines of JSON.
 pub const NDJSON: &str = "application/x-ndjson";
 
+/// The media type of CSV.
+pub const CSV: &str = "text/csv";
+/// The same, with what its reader must know.
+pub const CSV_UTF_8: &str = "text/csv; charset=utf-8; header=present";
+
 /// JSON with a status of success.
 #[derive(Debug)]
 pub struct Json<T>(pub T);

@@ -1,6 +1,7 @@
 //! The server's face: routes, who may use them, and what goes in and out. Handlers are short:
 //! read, one call to [`Server`], answer. What a request means is decided there, not here.
 
+mod accept;
 mod answer;
 mod api_keys;
 mod attendance;
@@ -8,6 +9,8 @@ mod audit;
 mod auth;
 mod body;
 mod codes;
+mod csv;
+mod download;
 mod drain;
 mod enrolments;
 mod gate;
@@ -17,6 +20,7 @@ mod gates;
 mod health;
 mod imports;
 mod log;
+mod log_csv;
 mod openapi;
 mod operators;
 mod params;

@@ -1,21 +1,20 @@
-//! The log on its way to the back end, and the conflicts in it.
+//! The log on its way to the back end, in the form that it accepts, and the conflicts in it.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::http::HeaderValue;
-use axum::http::header::{ACCEPT, VARY};
+use axum::http::header::VARY;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use mime::Mime;
-use serde::{Deserialize, Serialize};
-use stile_core::protocol::{Conflicts, CursorRestarted, Pulled, PulledEnd};
-use utoipa::IntoParams;
+use serde::Deserialize;
+use stile_core::protocol::{Conflicts, CursorRestarted, Pulled};
+use utoipa::{IntoParams, ToSchema};
 
-use super::App;
-use super::answer::{Json, NDJSON, with_type};
+use super::accept::Form;
+use super::answer::Json;
 use super::auth::Caller;
 use super::params::{QueryParams, check_wait, wrong};
 use super::refusal::Refusal;
-use crate::config::{PULL_DEFAULT, PULL_MAX};
+use super::{App, download};
+use crate::config::PULL_MAX;
 use crate::server::PullRequest;
 use crate::store::{ConflictState, LogStream};
 
@@ -25,26 +24,61 @@ use crate::store::{ConflictState, LogStream};
 pub struct Wanted {
     /// The cursor of the piece before; without it, the log's start.
     after: Option<String>,
-    /// Records at most, 1 to 10,000; by default 1,000.
+    /// Records at most, 1 to 10,000. Without it a JSON document has 1,000, and lines and CSV go
+    /// to the end of the log as it was when they began.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u32>,
     /// Seconds to wait while there is none, 0 to 25; by default 0.
     #[serde(default)]
     #[param(maximum = 25)]
     wait: u32,
+    /// Columns of CSV; by default `log`.
+    #[param(inline)]
+    layout: Option<Layout>,
 }
 
-/// The log: every record that was accepted, in the order in which the server stored it.
+/// Columns of CSV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// What the server says of a record, its usual members, its time in the venue's zone
+    /// (`local_time`), and last the record whole, as JSON (`record`).
+    Log,
+    /// Of check-ins: `reservation_id`, the ticket's id; `venue_code`, the venue's id; `scan_time`,
+    /// RFC 3339 to the ms with the offset of the venue's zone; `duration_ms`, from the reading to
+    /// the verdict, rounded to ms; `age_group` and `source` as the record has them, else the
+    /// ticket. Check-ins that were taken back since, or lost a conflict, are among them: the
+    /// layout `log` says which.
+    CheckinLogs,
+}
+
+/// The log: every record that was accepted, in the order in which the server stored it. Each
+/// record comes exactly once per generation.
 ///
-/// As one JSON document, or as lines of JSON where `accept` names `application/x-ndjson`: one
-/// `PulledRecord` per line, then a `PulledEnd`. Each record comes exactly once per generation.
+/// The header `accept` says in which form:
+/// - `application/json`: a piece of the log as one document;
+/// - `application/x-ndjson`: one `PulledRecord` per line, and a `PulledEnd` as the last line, with
+///   the cursor to go on from. An answer without it was cut off;
+/// - `text/csv`: RFC 4180 in UTF-8 with a head, the columns by `layout`. The cursor to go on from
+///   is in the header `stile-cursor`, and good once the whole answer has arrived: one that was cut
+///   off ends its connection early. A text that begins with a sign of a formula (`=`, `+`, `-`,
+///   `@`, tab, line end, or one of the signs in full width) has an apostrophe before it.
 #[utoipa::path(
     get, path = "/v1/records", operation_id = "pull_records", tag = "log",
     params(Wanted),
     responses(
-        (status = 200, description = "The next piece.", content(
-            (Pulled = "application/json"), (String = "application/x-ndjson"),
-        )),
+        (
+            status = 200, description = "The next piece, or all there is.",
+            content(
+                (Pulled = "application/json"),
+                (String = "application/x-ndjson"),
+                (String = "text/csv"),
+            ),
+            headers(
+                ("stile-cursor" = Option<String>, description = "Of CSV: the cursor behind it."),
+                ("stile-more" = Option<bool>, description = "Of CSV: whether there was more."),
+            ),
+        ),
         (
             status = 409, description = "The data was put back from a backup.",
             body = CursorRestarted, content_type = "application/problem+json"
@@ -67,9 +101,18 @@ pub async fn records(
     get, path = "/v1/check-ins", operation_id = "pull_check_ins", tag = "log",
     params(Wanted),
     responses(
-        (status = 200, description = "The next piece.", content(
-            (Pulled = "application/json"), (String = "application/x-ndjson"),
-        )),
+        (
+            status = 200, description = "The next piece, or all there is.",
+            content(
+                (Pulled = "application/json"),
+                (String = "application/x-ndjson"),
+                (String = "text/csv"),
+            ),
+            headers(
+                ("stile-cursor" = Option<String>, description = "Of CSV: the cursor behind it."),
+                ("stile-more" = Option<bool>, description = "Of CSV: whether there was more."),
+            ),
+        ),
         (
             status = 409, description = "The data was put back from a backup.",
             body = CursorRestarted, content_type = "application/problem+json"
@@ -92,21 +135,31 @@ async fn pull(
     headers: &HeaderMap,
     wanted: Wanted,
 ) -> Result<Response, Refusal> {
-    let limit = wanted.limit.unwrap_or(PULL_DEFAULT);
-    if !(1..=PULL_MAX).contains(&limit) {
+    if wanted
+        .limit
+        .is_some_and(|limit| !(1..=PULL_MAX).contains(&limit))
+    {
         return Err(wrong("limit", &format!("1 to {PULL_MAX}")));
     }
     check_wait(wanted.wait)?;
+    let form = Form::accepted(headers);
+    let layout = layout(wanted.layout, form, stream)?;
     let request = PullRequest {
         stream,
         after: wanted.after,
-        limit,
+        limit: wanted.limit,
         wait_s: wanted.wait,
     };
-    let pulled = app.server().pull(&caller.venue, &request).await?;
-    let mut response = match wants_lines(headers) {
-        true => lines(&pulled)?,
-        false => Json(pulled).into_response(),
+    let (server, venue) = (app.server(), &caller.venue);
+    let mut response = match (form, layout) {
+        (Form::Json, _) => Json(server.pull(venue, &request).await?).into_response(),
+        (Form::Lines, _) => download::lines(server.pull_whole(venue, &request).await?),
+        (Form::Csv, Layout::Log) => {
+            download::rows(server.pull_whole(venue, &request).await?).await?
+        }
+        (Form::Csv, Layout::CheckinLogs) => {
+            download::check_in_logs(server.pull_whole(venue, &request).await?).await?
+        }
     };
     response
         .headers_mut()
@@ -114,34 +167,18 @@ async fn pull(
     Ok(response)
 }
 
-fn wants_lines(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter();
-    let mut accepted = accepted
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    accepted.any(|range| {
-        let range = range.trim().parse::<Mime>();
-        range.is_ok_and(|range| range.essence_str() == NDJSON)
-    })
-}
-
-fn lines(pulled: &Pulled) -> Result<Response, Refusal> {
-    let mut text = Vec::new();
-    for record in &pulled.records {
-        write_line(&mut text, record)?;
-    }
-    let end = PulledEnd {
-        cursor: pulled.cursor.clone(),
-        more: pulled.more,
+/// The layout, where there may be one.
+fn layout(wanted: Option<Layout>, form: Form, stream: LogStream) -> Result<Layout, Refusal> {
+    let Some(layout) = wanted else {
+        return Ok(Layout::Log);
     };
-    write_line(&mut text, &end)?;
-    Ok(with_type(NDJSON, text))
-}
-
-fn write_line(text: &mut Vec<u8>, line: &impl Serialize) -> Result<(), Refusal> {
-    serde_json::to_writer(&mut *text, line).map_err(|error| Refusal::internal(&error))?;
-    text.push(b'\n');
-    Ok(())
+    if form != Form::Csv {
+        return Err(wrong("layout", "goes with the header `accept: text/csv`"));
+    }
+    if layout == Layout::CheckinLogs && stream != LogStream::CheckIns {
+        return Err(wrong("layout", "`checkin_logs` is of /v1/check-ins alone"));
+    }
+    Ok(layout)
 }
 
 /// Which conflicts are wanted.

@@ -4,6 +4,7 @@
 mod api_keys;
 mod attendance;
 mod audit;
+mod check_in_log;
 mod claims;
 mod devices;
 mod documents;
@@ -46,9 +47,10 @@ use crate::vault::Vault;
 use crate::venue_keys::VenueKeys;
 
 pub use crate::vault::{MasterKeySource, VaultError};
+pub use check_in_log::{CheckInLog, local_time};
 pub use documents::takes_documents;
 pub use open::OpenError;
-pub use pulling::PullRequest;
+pub use pulling::{PullRequest, WholeLog};
 pub use sisters::VenueCodes;
 pub use ticket_sets::{SetChanges, TicketSet, Vanish};
 pub use tickets::{PutCounts, PutTickets};

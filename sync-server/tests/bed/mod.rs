@@ -223,7 +223,7 @@ pub fn pull_request(stream: LogStream, after: Option<&str>, limit: u32) -> PullR
     PullRequest {
         stream,
         after: after.map(str::to_owned),
-        limit,
+        limit: Some(limit),
         wait_s: 0,
     }
 }

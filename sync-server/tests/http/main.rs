@@ -16,6 +16,7 @@ mod day_sets;
 mod device;
 mod document;
 mod documents;
+mod downloads;
 mod errors;
 mod feed;
 mod imports;

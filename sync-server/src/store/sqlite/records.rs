@@ -51,11 +51,7 @@ pub(super) struct Acceptance<'c> {
 
 impl<'c> Acceptance<'c> {
     pub(super) fn begin(connection: &'c Connection, venue: VenueNumber) -> Result<Self> {
-        let last = connection
-            .prepare_cached("SELECT last FROM positions WHERE venue = ?1")?
-            .query_row([venue.0], |row| row.get(0))
-            .optional()?
-            .unwrap_or(0);
+        let Position(last) = end_of(connection, venue)?;
         let insert = connection.prepare_cached(
             "INSERT INTO records (place, received_at, check_in, standing, record, number,
                                   service_day, checkpoint, after_cancel)
@@ -109,6 +105,14 @@ impl<'c> Acceptance<'c> {
         }
         Ok(())
     }
+}
+
+/// The last position that a venue's log has given.
+fn end_of(connection: &Connection, venue: VenueNumber) -> Result<Position> {
+    let last = connection
+        .prepare_cached("SELECT last FROM positions WHERE venue = ?1")?
+        .query_row([venue.0], |row| count(row, 0).map(Position));
+    Ok(last.optional()?.unwrap_or_default())
 }
 
 /// The last position that each venue's log has given.
@@ -220,11 +224,13 @@ pub(super) fn pull(
         .collect::<rusqlite::Result<Vec<_>>>()?;
     let more = records.len() > limit as usize;
     records.truncate(limit as usize);
-    let next = records.last().map_or(after, |last| last.position);
+    let end = after.max(end_of(connection, venue)?);
+    let last = records.last().map_or(after, |last| last.position);
     Ok(Page {
         records,
-        next,
+        next: if more { last } else { end },
         more,
+        end,
     })
 }
 

@@ -120,6 +120,8 @@ pub struct Page {
     pub next: Position,
     /// Whether there was more at that moment.
     pub more: bool,
+    /// The last position that the log had given at that moment; `next` where there was no more.
+    pub end: Position,
 }
 
 /// An accepted record.
