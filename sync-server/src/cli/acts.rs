@@ -20,6 +20,26 @@ pub struct Said {
     thing: Option<String>,
 }
 
+impl Said {
+    /// An act on the server, or on what the act itself says.
+    pub fn at_server(act: Act, thing: impl Into<Option<String>>) -> Self {
+        Self {
+            act,
+            at: At::Server,
+            thing: thing.into(),
+        }
+    }
+
+    /// An act at a venue.
+    pub fn at_venue(act: Act, venue: VenueId, thing: impl Into<Option<String>>) -> Self {
+        Self {
+            act,
+            at: At::Venue(Some(venue)),
+            thing: thing.into(),
+        }
+    }
+}
+
 /// What it does it to.
 enum At {
     /// A venue: the one that is named, or the only one.
@@ -68,6 +88,8 @@ pub fn of(command: &Command) -> Option<Said> {
         | Command::Serve(_)
         // Files beside the database, which may not be there yet.
         | Command::Tls(_)
+        // Many acts, each with its own row.
+        | Command::Setup(_)
         // A copy changes nothing. Of a database that is put back, the new generation tells; one that
         // is damaged can keep nothing.
         | Command::Backup(_)
@@ -102,9 +124,9 @@ pub async fn begin(server: &Server, said: Said) -> Result<Acting, CliError> {
 }
 
 /// What became of a command.
-pub fn result(outcome: &Result<(), CliError>) -> ActResult {
+pub fn result<T>(outcome: &Result<T, CliError>) -> ActResult {
     match outcome {
-        Ok(()) => ActResult::Done,
+        Ok(_) => ActResult::Done,
         Err(CliError::Server(error)) => ActResult::Refused(error.code()),
         Err(CliError::SecretEncoding(_) | CliError::Time(_)) => {
             ActResult::Refused(Code::Unprocessable)

@@ -12,6 +12,7 @@ use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
+use super::setup::Setup;
 use super::tls::{PairArgs, TlsCommand};
 use super::values::{direction, format, key_id, kid, role, shape, venue_number};
 
@@ -34,6 +35,9 @@ pub struct Args {
     pub command: Command,
 }
 
+/// Where the data is, unless it is said.
+pub const DEFAULT_DATA: &str = "stile-data";
+
 /// Where the data is, and what opens it.
 #[derive(Debug, ClapArgs)]
 pub struct Place {
@@ -43,7 +47,7 @@ pub struct Place {
         global = true,
         value_name = "DIR",
         env = "STILE_DATA",
-        default_value = "stile-data"
+        default_value = DEFAULT_DATA
     )]
     pub data: PathBuf,
     /// The file with the master key [default: DIR/master.key]. STILE_MASTER_KEY may hold the key
@@ -66,6 +70,9 @@ pub enum LogFormat {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Sets a server up by a few questions: data, certificate, venue, gate, API key and service.
+    /// May be run again: what is there stays, and what is not is made.
+    Setup(Setup),
     /// Runs the server until SIGTERM or SIGINT.
     Serve(Serve),
     /// The server's certificate, and a CA of the venue's own.

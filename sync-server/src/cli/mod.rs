@@ -4,6 +4,7 @@
 
 mod acts;
 mod args;
+mod ask;
 mod audit;
 mod backup;
 mod commands;
@@ -13,7 +14,9 @@ mod operators;
 mod quarantine;
 mod retention;
 mod serve;
+mod setup;
 mod sisters;
+mod time_sync;
 mod tls;
 mod values;
 
@@ -77,6 +80,12 @@ pub enum CliError {
     /// A time that is none.
     #[error("--from: {0}")]
     Time(#[from] TimeError),
+    /// It was not said what is to be done.
+    #[error("{0}")]
+    Usage(String),
+    /// It went wrong, and the text says how.
+    #[error("{0}")]
+    Failed(String),
     /// Something of the system failed.
     #[error("cannot {doing}")]
     System {
@@ -105,6 +114,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Serve(serve) => serve::run(&args.place, &serve),
         Command::Openapi => commands::openapi(),
+        Command::Setup(command) => setup::run(&args.place, command),
         Command::Tls(command) => tls::run(&args.place, command),
         Command::Backup(command) => backup::backup(&args.place, &command),
         Command::Restore(command) => backup::restore(&args.place, &command),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod installed;
+mod setup;
 mod tls;
 mod tls_files;
 mod wire;
