@@ -55,9 +55,12 @@ pub fn read(bytes: &[u8], sender: Sender<'_>) -> Result<FilingRecord, Unreadable
         sequence: head.sequence,
         foreign,
         at: head.at,
+        ticket: number,
         movement: movement_to_file(&head, number),
         takes_back: head.takes_back(),
         walk_in: walk_in(&head),
+        session_id: head.session_id,
+        service_day: head.service_day,
         bytes: bytes.to_vec(),
     })
 }

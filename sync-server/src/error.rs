@@ -26,6 +26,9 @@ pub enum ServerError {
     /// A cursor that is not one of ours, or of another stream or venue.
     #[error("the cursor is not of this stream; start without one, or use the last that it gave")]
     InvalidCursor,
+    /// A cursor of this stream that was given for other filters.
+    #[error("the cursor was given for other filters; use it with those, or start without a cursor")]
+    CursorOfOtherFilters,
     /// No key or token, or one that is not known.
     #[error("{0}")]
     Unauthorized(&'static str),
@@ -71,6 +74,7 @@ impl ServerError {
             Self::InvalidBody(_) => Code::InvalidBody,
             Self::Invalid { .. } | Self::Unprocessable(_) => Code::Unprocessable,
             Self::InvalidCursor => Code::InvalidCursor,
+            Self::CursorOfOtherFilters => Code::CursorOfOtherFilters,
             Self::Unauthorized(_) => Code::Unauthorized,
             Self::Forbidden(_) => Code::Forbidden,
             Self::EnrolmentRefused(_) => Code::EnrolmentRefused,

@@ -11,6 +11,7 @@ mod error;
 pub mod http;
 pub mod import;
 mod lists;
+pub mod log_filter;
 mod private_file;
 pub mod random;
 pub mod server;

@@ -40,6 +40,8 @@ codes! {
     InvalidParameter = "invalid_parameter", 400, "A parameter is wrong";
     /// The cursor is not one of ours, or of another stream.
     InvalidCursor = "invalid_cursor", 400, "The cursor is not valid here";
+    /// The cursor was given for other filters than those of the request.
+    CursorOfOtherFilters = "cursor_of_other_filters", 400, "The cursor is of other filters";
     /// The whole file cannot be taken.
     InvalidFile = "invalid_file", 400, "The file cannot be imported";
     /// No key or token, or one that is not known.

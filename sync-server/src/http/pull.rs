@@ -5,7 +5,10 @@ use axum::http::header::VARY;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use stile_core::ids::{GateId, SessionId, TicketId};
 use stile_core::protocol::{Conflicts, CursorRestarted, Pulled};
+use stile_core::record::Answer;
+use stile_core::time::ServiceDay;
 use utoipa::{IntoParams, ToSchema};
 
 use super::accept::Form;
@@ -15,7 +18,7 @@ use super::params::{QueryParams, check_wait, wrong};
 use super::refusal::Refusal;
 use super::{App, download};
 use crate::config::PULL_MAX;
-use crate::server::PullRequest;
+use crate::server::{PullFilter, PullRequest};
 use crate::store::{ConflictState, LogStream};
 
 /// Which piece of the log is wanted.
@@ -37,6 +40,42 @@ pub struct Wanted {
     layout: Option<Layout>,
 }
 
+/// Which records are wanted: those for which all that is given holds.
+///
+/// A cursor is good with the filters that it was given for, and no others.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Filters {
+    /// Records that name this session.
+    session_id: Option<SessionId>,
+    /// Records of this gate.
+    gate_id: Option<GateId>,
+    /// Records that count to this day; of those that count to none, the ones that name it.
+    service_day: Option<ServiceDay>,
+    /// Records from then on, by the device's clock: epoch seconds, RFC 3339, or the venue's local
+    /// date and time.
+    from: Option<String>,
+    /// Records from before then, likewise.
+    to: Option<String>,
+    /// Records that name this ticket, whatever came of it.
+    ticket_id: Option<TicketId>,
+}
+
+/// Further ones, of `/v1/records`.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RecordFilters {
+    /// Records of this kind: `scan`, `override`, `undo`, …
+    #[param(pattern = "^[a-z0-9_]{1,64}$")]
+    kind: Option<String>,
+    /// Records with this verdict.
+    #[param(inline)]
+    verdict: Option<Answer>,
+    /// Records with this reason: `already_used`, …
+    #[param(pattern = "^[a-z0-9_]{1,64}$")]
+    reason: Option<String>,
+}
+
 /// Columns of CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +95,8 @@ pub enum Layout {
 /// record comes exactly once per generation.
 ///
 /// The header `accept` says in which form:
-/// - `application/json`: a piece of the log as one document;
+/// - `application/json`: a piece of the log as one document. With filters it may be empty though
+///   there is `more`: the cursor is further on then;
 /// - `application/x-ndjson`: one `PulledRecord` per line, and a `PulledEnd` as the last line, with
 ///   the cursor to go on from. An answer without it was cut off;
 /// - `text/csv`: RFC 4180 in UTF-8 with a head, the columns by `layout`. The cursor to go on from
@@ -65,7 +105,7 @@ pub enum Layout {
 ///   `@`, tab, line end, or one of the signs in full width) has an apostrophe before it.
 #[utoipa::path(
     get, path = "/v1/records", operation_id = "pull_records", tag = "log",
-    params(Wanted),
+    params(Wanted, Filters, RecordFilters),
     responses(
         (
             status = 200, description = "The next piece, or all there is.",
@@ -90,8 +130,16 @@ pub async fn records(
     caller: Caller,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<Wanted>,
+    QueryParams(filters): QueryParams<Filters>,
+    QueryParams(further): QueryParams<RecordFilters>,
 ) -> Result<Response, Refusal> {
-    pull(&app, &caller, LogStream::Records, &headers, wanted).await
+    for (name, word) in [("kind", &further.kind), ("reason", &further.reason)] {
+        if word.as_deref().is_some_and(|word| !is_word(word)) {
+            return Err(wrong(name, "1 to 64 of a-z, 0-9 and _"));
+        }
+    }
+    let filter = filter(filters, further);
+    pull(&app, &caller, LogStream::Records, &headers, wanted, filter).await
 }
 
 /// The check-ins of the log: records that admitted a ticket at an `in` gate.
@@ -99,7 +147,7 @@ pub async fn records(
 /// Otherwise as `/v1/records`; cursors of one are not taken by the other.
 #[utoipa::path(
     get, path = "/v1/check-ins", operation_id = "pull_check_ins", tag = "log",
-    params(Wanted),
+    params(Wanted, Filters),
     responses(
         (
             status = 200, description = "The next piece, or all there is.",
@@ -124,8 +172,40 @@ pub async fn check_ins(
     caller: Caller,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<Wanted>,
+    QueryParams(filters): QueryParams<Filters>,
+    QueryParams(further): QueryParams<RecordFilters>,
 ) -> Result<Response, Refusal> {
-    pull(&app, &caller, LogStream::CheckIns, &headers, wanted).await
+    // Passing over them would answer with more than was asked for.
+    for (name, is_given) in [
+        ("kind", further.kind.is_some()),
+        ("verdict", further.verdict.is_some()),
+        ("reason", further.reason.is_some()),
+    ] {
+        if is_given {
+            return Err(wrong(name, "is of /v1/records alone"));
+        }
+    }
+    let filter = filter(filters, further);
+    pull(&app, &caller, LogStream::CheckIns, &headers, wanted, filter).await
+}
+
+fn filter(filters: Filters, further: RecordFilters) -> PullFilter {
+    PullFilter {
+        session_id: filters.session_id,
+        gate_id: filters.gate_id,
+        service_day: filters.service_day,
+        from: filters.from,
+        to: filters.to,
+        ticket_id: filters.ticket_id,
+        kind: further.kind,
+        verdict: further.verdict,
+        reason: further.reason,
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    (1..=64).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
 async fn pull(
@@ -134,6 +214,7 @@ async fn pull(
     stream: LogStream,
     headers: &HeaderMap,
     wanted: Wanted,
+    filter: PullFilter,
 ) -> Result<Response, Refusal> {
     if wanted
         .limit
@@ -146,6 +227,7 @@ async fn pull(
     let layout = layout(wanted.layout, form, stream)?;
     let request = PullRequest {
         stream,
+        filter,
         after: wanted.after,
         limit: wanted.limit,
         wait_s: wanted.wait,

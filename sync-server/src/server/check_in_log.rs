@@ -53,7 +53,7 @@ struct CheckIn {
 impl WholeLog {
     /// The zone that its times are written in.
     pub async fn zone(&self) -> Result<TimeZone, ServerError> {
-        let venue = self.server.venue(&self.keys.venue_id).await?;
+        let venue = self.server.venue(&self.keys().venue_id).await?;
         zone(&venue.time_zone)
     }
 
@@ -76,7 +76,7 @@ impl WholeLog {
             let id = check_in.ticket_id.map(|id| id.to_string());
             CheckInLog {
                 reservation_id: of_ticket(id.unwrap_or_default(), |one| one.ticket_id.as_str()),
-                venue_code: self.keys.venue_id.to_string(),
+                venue_code: self.keys().venue_id.to_string(),
                 scan_time: local_time(check_in.at, zone),
                 duration_ms: check_in.decision_us.saturating_add(500) / 1000,
                 age_group: of_ticket(check_in.age_group, |one| &one.age_group),
@@ -99,7 +99,7 @@ impl WholeLog {
         let found = self
             .server
             .store
-            .tickets(self.keys.number, &numbers)
+            .tickets(self.keys().number, &numbers)
             .await?;
         let known = numbers.into_iter().zip(found);
         Ok(known
@@ -108,9 +108,9 @@ impl WholeLog {
     }
 
     fn number(&self, check_in: &CheckIn) -> Option<TicketNumber> {
-        let numbering = &self.keys.numbering;
+        let numbering = &self.keys().numbering;
         match &check_in.ticket_id {
-            Some(ticket) => Some(numbering.ticket_number(&self.keys.venue_id, ticket)),
+            Some(ticket) => Some(numbering.ticket_number(&self.keys().venue_id, ticket)),
             None => check_in.ticket_number,
         }
     }

@@ -50,7 +50,7 @@ pub use crate::vault::{MasterKeySource, VaultError};
 pub use check_in_log::{CheckInLog, local_time};
 pub use documents::takes_documents;
 pub use open::OpenError;
-pub use pulling::{PullRequest, WholeLog};
+pub use pulling::{PullFilter, PullRequest, WholeLog};
 pub use sisters::VenueCodes;
 pub use ticket_sets::{SetChanges, TicketSet, Vanish};
 pub use tickets::{PutCounts, PutTickets};

@@ -4,26 +4,37 @@
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use stile_core::ids::VenueId;
+use stile_core::ids::{GateId, SessionId, TicketId, VenueId};
 use stile_core::protocol::{Pulled, PulledRecord};
+use stile_core::record::Answer;
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 use super::Server;
+use super::venues::zone;
 use super::waiting::Awaited;
 use crate::config::{PULL_DEFAULT, PULL_MAX};
 use crate::cursor::{Cursors, Stream};
 use crate::error::ServerError;
-use crate::store::{LogStream, Page, Position, StoreError, StoredRecord};
+use crate::import::times::parse_time;
+use crate::log_filter::LogFilter;
+use crate::store::{LogQuery, LogStream, Page, Position, StoreError, StoredRecord};
 use crate::venue_keys::VenueKeys;
 
 /// Records that are read at a time of a log that is taken whole: some 400 KiB, and at most 2 MiB,
 /// which is what a slow taker keeps in memory.
 const PIECE: u32 = 500;
 
+/// Pieces in a row that may have nothing that a filter wants before a request is answered: it is
+/// answered in seconds then, and its cursor is further on.
+const EMPTY_PIECES: u32 = 50;
+
 /// Which part of a venue's log is wanted.
 #[derive(Debug, Clone)]
 pub struct PullRequest {
     /// All records, or check-ins.
     pub stream: LogStream,
+    /// Which of them.
+    pub filter: PullFilter,
     /// The cursor of the piece before; none for the log's start.
     pub after: Option<String>,
     /// Records at most, and never more than 10,000.
@@ -32,20 +43,51 @@ pub struct PullRequest {
     pub wait_s: u32,
 }
 
+/// Which records are wanted, as a back end says it: those for which all that is set holds. See
+/// [`LogFilter`].
+#[derive(Debug, Clone, Default)]
+pub struct PullFilter {
+    /// Of this session.
+    pub session_id: Option<SessionId>,
+    /// Made at this gate.
+    pub gate_id: Option<GateId>,
+    /// Of this day.
+    pub service_day: Option<ServiceDay>,
+    /// Made then or later: a time as in ticket files, local ones in the venue's zone.
+    pub from: Option<String>,
+    /// Made before, likewise.
+    pub to: Option<String>,
+    /// That name this ticket.
+    pub ticket_id: Option<TicketId>,
+    /// Of this kind.
+    pub kind: Option<String>,
+    /// With this verdict.
+    pub verdict: Option<Answer>,
+    /// With this reason.
+    pub reason: Option<String>,
+}
+
+/// What a request comes down to.
+struct Asked {
+    keys: Arc<VenueKeys>,
+    stream: LogStream,
+    filter: LogFilter,
+}
+
 impl Server {
     /// The next piece of a venue's log, 1,000 records unless the request says otherwise. While
-    /// there is nothing, waits for it; whoever still waits when the server stops gets nothing.
+    /// there is nothing, waits for it; whoever still waits when the server stops gets nothing. Of a
+    /// long log in which a filter finds little, a piece may be empty and yet there is more.
     pub async fn pull(
         &self,
         venue: &VenueId,
         request: &PullRequest,
     ) -> Result<Pulled, ServerError> {
-        let keys = self.keys(venue).await?;
+        let asked = self.asked(venue, request).await?;
         let limit = request.limit.unwrap_or(PULL_DEFAULT);
-        let page = self.first_page(&keys, request, limit).await?;
-        let cursors = self.cursors(&keys, request.stream);
+        let page = self.first_page(&asked, request, limit).await?;
         Ok(Pulled {
-            cursor: cursors.write(page.next),
+            cursor: self.cursors(&asked).write(page.next),
             more: page.more,
             records: records(page.records)?,
         })
@@ -58,19 +100,18 @@ impl Server {
         venue: &VenueId,
         request: &PullRequest,
     ) -> Result<WholeLog, ServerError> {
-        let keys = self.keys(venue).await?;
+        let asked = self.asked(venue, request).await?;
         let limit = request.limit.unwrap_or(PIECE);
-        let mut page = self.first_page(&keys, request, limit).await?;
+        let mut page = self.first_page(&asked, request, limit).await?;
         let is_bounded = request.limit.is_some();
         let goes_on = page.more && !is_bounded;
         let behind = if goes_on { page.end } else { page.next };
-        let cursor = self.cursors(&keys, request.stream).write(behind);
+        let cursor = self.cursors(&asked).write(behind);
         let left_out = page.more && is_bounded;
         page.more = goes_on;
         Ok(WholeLog {
             server: Arc::clone(self),
-            keys,
-            stream: request.stream,
+            asked,
             end: page.end,
             next: Next::Read(page),
             cursor,
@@ -78,32 +119,101 @@ impl Server {
         })
     }
 
+    async fn asked(&self, venue: &VenueId, request: &PullRequest) -> Result<Asked, ServerError> {
+        let keys = self.keys(venue).await?;
+        let wanted = request.filter.clone();
+        let (from, until) = self.times(venue, &wanted).await?;
+        let ticket = wanted.ticket_id;
+        let filter = LogFilter {
+            session_id: wanted.session_id,
+            gate_id: wanted.gate_id,
+            service_day: wanted.service_day,
+            from,
+            until,
+            ticket: ticket.map(|id| keys.numbering.ticket_number(venue, &id)),
+            kind: wanted.kind,
+            verdict: wanted.verdict,
+            reason: wanted.reason,
+        };
+        Ok(Asked {
+            keys,
+            stream: request.stream,
+            filter,
+        })
+    }
+
+    /// `from` and `to` of a filter, read in the venue's zone.
+    async fn times(
+        &self,
+        venue: &VenueId,
+        wanted: &PullFilter,
+    ) -> Result<(Option<EpochMillis>, Option<EpochMillis>), ServerError> {
+        if wanted.from.is_none() && wanted.to.is_none() {
+            return Ok((None, None));
+        }
+        let zone = zone(&self.venue(venue).await?.time_zone)?;
+        let time = |field, text: Option<&String>| {
+            let time = text.map(|text| parse_time(text, &zone)).transpose();
+            time.map(|time| time.map(EpochSeconds::millis))
+                .map_err(|error| ServerError::invalid(field, error))
+        };
+        let (from, to) = (
+            time("from", wanted.from.as_ref())?,
+            time("to", wanted.to.as_ref())?,
+        );
+        match from.zip(to) {
+            Some((from, to)) if from >= to => {
+                Err(ServerError::invalid("to", "does not lie after from"))
+            }
+            _ => Ok((from, to)),
+        }
+    }
+
     async fn first_page(
         &self,
-        keys: &VenueKeys,
+        asked: &Asked,
         request: &PullRequest,
         limit: u32,
     ) -> Result<Page, ServerError> {
         let after = request.after.as_deref();
-        let cursors = self.cursors(keys, request.stream);
-        let after = after.map_or(Ok(Position(0)), |cursor| cursors.read(cursor))?;
+        let cursors = self.cursors(asked);
+        let mut after = after.map_or(Ok(Position(0)), |cursor| cursors.read(cursor))?;
         let limit = limit.clamp(1, PULL_MAX);
-        let mut waiting = self.waiting(keys.number, Awaited::Log, request.wait_s);
+        let mut waiting = self.waiting(asked.keys.number, Awaited::Log, request.wait_s);
+        let mut empty = 0;
         loop {
             waiting.mark();
-            let page = self.store.pull(keys.number, request.stream, after, limit);
-            let page = page.await?;
-            if !page.records.is_empty() || !waiting.for_more().await {
+            let page = self.page(asked, after, limit).await?;
+            if !page.records.is_empty() {
+                return Ok(page);
+            }
+            after = page.next;
+            empty += 1;
+            let goes_on = match page.more {
+                true => empty < EMPTY_PIECES,
+                false => waiting.for_more().await,
+            };
+            if !goes_on {
                 return Ok(page);
             }
         }
     }
 
-    fn cursors<'k>(&self, keys: &'k VenueKeys, stream: LogStream) -> Cursors<'k> {
+    async fn page(&self, asked: &Asked, after: Position, limit: u32) -> Result<Page, ServerError> {
+        let query = LogQuery {
+            stream: asked.stream,
+            filter: asked.filter.clone(),
+            after,
+            limit,
+        };
+        Ok(self.store.pull(asked.keys.number, query).await?)
+    }
+
+    fn cursors<'a>(&self, asked: &'a Asked) -> Cursors<'a> {
         Cursors {
-            secret: &keys.cursor,
-            venue: keys.number,
-            stream: Stream::Log(stream),
+            secret: &asked.keys.cursor,
+            venue: asked.keys.number,
+            stream: Stream::Log(asked.stream, asked.filter.mark()),
             generation: self.generation,
         }
     }
@@ -112,8 +222,7 @@ impl Server {
 /// The log from a cursor to its end, to be taken piece by piece.
 pub struct WholeLog {
     pub(super) server: Arc<Server>,
-    pub(super) keys: Arc<VenueKeys>,
-    stream: LogStream,
+    asked: Asked,
     /// Where the log ended when it was asked for: what is added meanwhile is not waited for.
     end: Position,
     next: Next,
@@ -142,14 +251,15 @@ impl WholeLog {
         self.more
     }
 
+    pub(super) fn keys(&self) -> &VenueKeys {
+        &self.asked.keys
+    }
+
     /// The next piece; `None` behind the last.
     pub async fn next(&mut self) -> Result<Option<Vec<PulledRecord>>, ServerError> {
         let page = match std::mem::replace(&mut self.next, Next::None) {
             Next::Read(page) => page,
-            Next::After(after) => {
-                let (store, venue) = (&self.server.store, self.keys.number);
-                store.pull(venue, self.stream, after, PIECE).await?
-            }
+            Next::After(after) => self.server.page(&self.asked, after, PIECE).await?,
             Next::None => return Ok(None),
         };
         if page.more && page.next < self.end {

@@ -445,16 +445,10 @@ pub trait Store: Send + Sync {
         now: EpochMillis,
     ) -> Result<ClaimAnswer>;
 
-    /// At most `limit` records of a stream behind a position (0 at first), in ascending order.
-    /// Positions are given so that whoever has read up to one has missed nothing below it,
-    /// whatever was being written meanwhile.
-    async fn pull(
-        &self,
-        venue: VenueNumber,
-        stream: LogStream,
-        after: Position,
-        limit: u32,
-    ) -> Result<Page>;
+    /// The next records of a stream that a filter wants, in ascending order. Positions are given so
+    /// that whoever has read up to one has missed nothing below it, whatever was being written
+    /// meanwhile.
+    async fn pull(&self, venue: VenueNumber, query: LogQuery) -> Result<Page>;
 
     /// At most `limit` items of the admissions feed behind a position (0 at first), in ascending
     /// order, each as it stands now; items of days that ended before `ended_since` are passed over.

@@ -23,7 +23,7 @@ use stile_sync_server::ServerError;
 use stile_sync_server::clock::Clock;
 use stile_sync_server::import::{LineFault, NumberedLine, TicketLine};
 use stile_sync_server::random::SystemRandom;
-use stile_sync_server::server::{Device, MasterKeySource, PullRequest, Server};
+use stile_sync_server::server::{Device, MasterKeySource, PullFilter, PullRequest, Server};
 use stile_sync_server::store::{LogStream, Store};
 use stile_sync_server::vault::Vault;
 
@@ -222,6 +222,7 @@ impl Bed {
 pub fn pull_request(stream: LogStream, after: Option<&str>, limit: u32) -> PullRequest {
     PullRequest {
         stream,
+        filter: PullFilter::default(),
         after: after.map(str::to_owned),
         limit: Some(limit),
         wait_s: 0,

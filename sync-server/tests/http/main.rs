@@ -19,6 +19,7 @@ mod documents;
 mod downloads;
 mod errors;
 mod feed;
+mod filters;
 mod imports;
 mod matrix;
 mod operators;

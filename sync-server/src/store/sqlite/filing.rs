@@ -170,6 +170,10 @@ impl Filing<'_> {
             .is_some_and(|(_, facts)| facts.is_cancelled_before(record.at));
         self.acceptance.accept(&NewRecord {
             received_at: self.now,
+            at: record.at,
+            ticket: record.ticket,
+            session_id: record.session_id.as_ref(),
+            service_day: record.service_day.as_ref(),
             way,
             counts_to: moves.as_ref().map(|(admission, _)| admission),
             after_cancel: is_check_in && cancelled,

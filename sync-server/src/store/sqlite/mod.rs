@@ -17,10 +17,12 @@ mod filing;
 mod gates;
 mod holders;
 mod lists;
+mod log_spans;
 mod logs;
 mod moves;
 mod open;
 mod operators;
+mod pulling;
 mod quarantine;
 mod readers;
 mod records;
@@ -508,15 +510,9 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn pull(
-        &self,
-        venue: VenueNumber,
-        stream: LogStream,
-        after: Position,
-        limit: u32,
-    ) -> Result<Page> {
+    async fn pull(&self, venue: VenueNumber, query: LogQuery) -> Result<Page> {
         self.readers
-            .read(move |db| records::pull(db, venue, stream, after, limit))
+            .read(move |db| pulling::pull(db, venue, &query))
             .await
     }
 

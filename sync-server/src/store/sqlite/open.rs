@@ -280,12 +280,13 @@ pub(super) fn check_room(path: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use refinery::Target;
-    use stile_core::ids::VenueNumber;
-    use stile_core::time::{EpochSeconds, ServiceDay};
+    use stile_core::ids::{SessionId, TicketNumber, VenueNumber};
+    use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
     use super::*;
+    use crate::log_filter::LogFilter;
     use crate::store::sqlite::SqliteStore;
-    use crate::store::{ConflictState, LogStream, Position, Store};
+    use crate::store::{ConflictState, LogQuery, LogStream, Position, Store};
 
     /// A venue of the first schema: one ticket that was admitted twice.
     const FIRST_DAY: &str = r#"
@@ -301,9 +302,15 @@ mod tests {
         INSERT INTO conflicts VALUES (1, 7, '2099-10-01', 'entry', 4094518000000, NULL);
         INSERT INTO positions VALUES (1, 2);"#;
 
+    fn of(set: impl FnOnce(&mut LogFilter)) -> LogFilter {
+        let mut filter = LogFilter::default();
+        set(&mut filter);
+        filter
+    }
+
     fn record(n: u64) -> String {
         format!(
-            r#"{{"id":"00000000-0000-0000-0000-00000000000{n}","log_id":"00000000-0000-0000-0000-0000000000ff","sequence":{n},"venue_id":"museum-01","device_id":"d1","gate_id":"north","checkpoint":"entry","at":{n},"u_ms":1,"trust":"anchored","kind":"scan","direction":"in","ticket_id":"A1","verdict":"admit","persons":1}}"#
+            r#"{{"id":"00000000-0000-0000-0000-00000000000{n}","log_id":"00000000-0000-0000-0000-0000000000ff","sequence":{n},"venue_id":"museum-01","device_id":"d1","gate_id":"north","checkpoint":"entry","at":{n},"u_ms":1,"trust":"anchored","kind":"scan","direction":"in","ticket_id":"A1","session_id":"s1","verdict":"admit","persons":1}}"#
         )
     }
 
@@ -334,10 +341,35 @@ mod tests {
         let store = SqliteStore::open(&path, "2").unwrap();
         assert!(!look(&path).unwrap().unwrap().is_older);
         let venue = VenueNumber(1);
-        let log = store
-            .pull(venue, LogStream::CheckIns, Position(0), 10)
-            .await;
-        assert_eq!(log.unwrap().records.len(), 2);
+        // Old records are found as new ones are.
+        for (filter, count) in [
+            (LogFilter::default(), 2),
+            (of(|filter| filter.ticket = TicketNumber::from_i64(7)), 2),
+            (of(|filter| filter.ticket = TicketNumber::from_i64(8)), 0),
+            (
+                of(|filter| filter.service_day = ServiceDay::new("2099-10-01").ok()),
+                2,
+            ),
+            (
+                of(|filter| filter.session_id = SessionId::new("s1").ok()),
+                2,
+            ),
+            (
+                of(|filter| filter.session_id = SessionId::new("s2").ok()),
+                0,
+            ),
+            (of(|filter| filter.from = Some(EpochMillis(2))), 1),
+            (of(|filter| filter.from = Some(EpochMillis(3_600_000))), 0),
+        ] {
+            let query = LogQuery {
+                stream: LogStream::CheckIns,
+                filter: filter.clone(),
+                after: Position(0),
+                limit: 10,
+            };
+            let log = store.pull(venue, query).await.unwrap();
+            assert_eq!((log.records.len(), log.more), (count, false), "{filter:?}");
+        }
         let feed = store.feed(venue, Position(0), 10, EpochSeconds(0)).await;
         let loses: Vec<bool> = feed.unwrap().items.iter().map(|item| item.loses).collect();
         assert_eq!(loses, [false, true]);

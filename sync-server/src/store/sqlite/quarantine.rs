@@ -153,6 +153,10 @@ fn accept(
     });
     let place = acceptance.accept(&NewRecord {
         received_at: record.received_at,
+        at: head.at,
+        ticket: Some(number),
+        session_id: head.session_id.as_ref(),
+        service_day: head.service_day.as_ref(),
         way,
         counts_to: admission.as_ref(),
         after_cancel: after_cancel && way == Some(Way::Entry),

@@ -3,14 +3,15 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use stile_core::admissions::Way;
-use stile_core::ids::{RecordId, VenueNumber};
+use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueNumber};
 use stile_core::protocol::RecordStanding;
-use stile_core::time::EpochMillis;
+use stile_core::time::{EpochMillis, ServiceDay};
 
-use super::columns::{count, millis, number, word_if_any};
+use super::columns::{count, word_if_any};
+use super::log_spans::{Name, Spans};
 use super::standings::Admission;
 use super::words::Word;
-use crate::store::{LogStream, Page, Position, Result, StoreError, StoredRecord};
+use crate::store::{Position, Result, StoreError};
 
 /// Positions of a venue: 2^47 of them, a million a second for four years.
 const POSITION_BITS: u32 = 47;
@@ -33,6 +34,11 @@ pub(super) fn position(place: i64) -> Option<Position> {
 /// A record to be accepted.
 pub(super) struct NewRecord<'r> {
     pub received_at: EpochMillis,
+    pub at: EpochMillis,
+    /// What it names, whatever came of it.
+    pub ticket: Option<TicketNumber>,
+    pub session_id: Option<&'r SessionId>,
+    pub service_day: Option<&'r ServiceDay>,
     pub way: Option<Way>,
     /// What its movement counts to, if it moves people of a ticket.
     pub counts_to: Option<&'r Admission>,
@@ -47,6 +53,7 @@ pub(super) struct Acceptance<'c> {
     insert: CachedStatement<'c>,
     last: u64,
     was: u64,
+    spans: Spans,
 }
 
 impl<'c> Acceptance<'c> {
@@ -54,8 +61,8 @@ impl<'c> Acceptance<'c> {
         let Position(last) = end_of(connection, venue)?;
         let insert = connection.prepare_cached(
             "INSERT INTO records (place, received_at, check_in, standing, record, number,
-                                  service_day, checkpoint, after_cancel)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                                  service_day, checkpoint, after_cancel, of_ticket)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
         Ok(Self {
             connection,
@@ -63,6 +70,7 @@ impl<'c> Acceptance<'c> {
             insert,
             last,
             was: last,
+            spans: Spans::default(),
         })
     }
 
@@ -87,14 +95,23 @@ impl<'c> Acceptance<'c> {
             to.map(|to| to.number.as_i64()),
             to.map(|to| to.day.as_str()),
             to.map(|to| to.checkpoint.as_str()),
-            record.after_cancel
+            record.after_cancel,
+            record.ticket.map(TicketNumber::as_i64)
         ])?;
+        self.spans.add(Name::hour_of(record.at), place);
+        if let Some(session) = record.session_id {
+            self.spans.add(Name::Session(session.clone()), place);
+        }
+        if let Some(day) = to.map(|to| &to.day).or(record.service_day) {
+            self.spans.add(Name::Day(day.clone()), place);
+        }
         self.last += 1;
         Ok(place)
     }
 
-    /// Keeps the last position that was given.
+    /// Keeps the last position that was given, and what finds the records again.
     pub(super) fn finish(self) -> Result<()> {
+        self.spans.keep(self.connection, self.venue)?;
         if self.last != self.was {
             self.connection
                 .prepare_cached(
@@ -108,7 +125,7 @@ impl<'c> Acceptance<'c> {
 }
 
 /// The last position that a venue's log has given.
-fn end_of(connection: &Connection, venue: VenueNumber) -> Result<Position> {
+pub(super) fn end_of(connection: &Connection, venue: VenueNumber) -> Result<Position> {
     let last = connection
         .prepare_cached("SELECT last FROM positions WHERE venue = ?1")?
         .query_row([venue.0], |row| count(row, 0).map(Position));
@@ -188,50 +205,6 @@ pub(super) fn standing(connection: &Connection, place: i64) -> Result<Option<Rec
         .optional()?;
     // A record that retention took away stands nowhere.
     Ok(standing.flatten())
-}
-
-pub(super) fn pull(
-    connection: &Connection,
-    venue: VenueNumber,
-    stream: LogStream,
-    after: Position,
-    limit: u32,
-) -> Result<Page> {
-    let sql = match stream {
-        LogStream::Records => {
-            "SELECT place, received_at, standing, record, after_cancel, taken_back FROM records
-             WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
-        }
-        LogStream::CheckIns => {
-            "SELECT place, received_at, standing, record, after_cancel, taken_back FROM records
-             WHERE place > ?1 AND place <= ?2 AND check_in ORDER BY place LIMIT ?3"
-        }
-    };
-    let mut statement = connection.prepare_cached(sql)?;
-    let (behind, end) = (place(venue, after.0), place(venue, u64::MAX));
-    // One more than asked tells whether there is more.
-    let mut records = statement
-        .query_map(params![behind, end, i64::from(limit) + 1], |row| {
-            Ok(StoredRecord {
-                position: number(row, 0, position)?,
-                received_at: millis(row, 1)?,
-                standing: word_if_any(row, 2)?,
-                bytes: row.get(3)?,
-                after_cancel: row.get(4)?,
-                taken_back: row.get(5)?,
-            })
-        })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    let more = records.len() > limit as usize;
-    records.truncate(limit as usize);
-    let end = after.max(end_of(connection, venue)?);
-    let last = records.last().map_or(after, |last| last.position);
-    Ok(Page {
-        records,
-        next: if more { last } else { end },
-        more,
-        end,
-    })
 }
 
 pub(super) fn get(

@@ -6,6 +6,7 @@ use stile_core::protocol::RecordHead;
 
 use super::columns::{number, parsed};
 use super::feed::Feed;
+use super::log_spans::{Name, Spans};
 use super::records::{KnownId, known_id};
 use super::standings::{Admission, damaged};
 use crate::store::Result;
@@ -23,7 +24,7 @@ pub(super) fn take_back(
     match known_id(connection, venue, target)? {
         Some(KnownId {
             place: Some(place), ..
-        }) => apply(connection, device, place, by, feed),
+        }) => apply(connection, venue, device, place, by, feed),
         _ => {
             connection
                 .prepare_cached(
@@ -59,6 +60,7 @@ pub(super) fn meet(
 
 fn apply(
     connection: &Connection,
+    venue: VenueNumber,
     device: &DeviceId,
     place: i64,
     by: i64,
@@ -101,6 +103,9 @@ fn apply(
                  WHERE place = ?1",
             )?
             .execute(params![by, number, day, admission.checkpoint.as_str()])?;
+        let mut spans = Spans::default();
+        spans.add(Name::Day(admission.day.clone()), by);
+        spans.keep(connection, venue)?;
         feed.add(by, &admission.day)?;
     }
     Ok(admission)

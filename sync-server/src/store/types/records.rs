@@ -1,10 +1,14 @@
 //! Records on their way in, in the log, in conflict, in quarantine.
 
 use stile_core::admissions::Way;
-use stile_core::ids::{Checkpoint, DeviceId, GateId, LogId, RecordId, TicketId, TicketNumber};
+use stile_core::ids::{
+    Checkpoint, DeviceId, GateId, LogId, RecordId, SessionId, TicketId, TicketNumber,
+};
 use stile_core::protocol::{FeedItem, LogState, QuarantineCause, RecordStanding};
 use stile_core::ticket::Direction;
 use stile_core::time::{EpochMillis, ServiceDay};
+
+use crate::log_filter::LogFilter;
 
 /// A batch of one device, verified and read.
 #[derive(Debug, Clone)]
@@ -30,6 +34,12 @@ pub struct FilingRecord {
     pub foreign: bool,
     /// When it was made, by the device's clock.
     pub at: EpochMillis,
+    /// The ticket that it names, whatever came of it.
+    pub ticket: Option<TicketNumber>,
+    /// The session that it names.
+    pub session_id: Option<SessionId>,
+    /// The day that it names.
+    pub service_day: Option<ServiceDay>,
     /// What it did to a ticket, if anything.
     pub movement: Option<FilingMovement>,
     /// The record of the same device that it takes back, if it takes one back.
@@ -98,6 +108,19 @@ pub enum LogStream {
     CheckIns,
 }
 
+/// Which piece of a log is read.
+#[derive(Debug, Clone)]
+pub struct LogQuery {
+    /// All records, or check-ins.
+    pub stream: LogStream,
+    /// Which of them.
+    pub filter: LogFilter,
+    /// Behind which position; 0 at first.
+    pub after: Position,
+    /// Records at most.
+    pub limit: u32,
+}
+
 /// A record's place in its venue's log: the order in which it was accepted, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Position(pub u64);
@@ -118,7 +141,8 @@ pub struct Page {
     pub records: Vec<StoredRecord>,
     /// Behind which the next piece starts.
     pub next: Position,
-    /// Whether there was more at that moment.
+    /// Whether there was more at that moment, or may have been: a piece is also over when enough
+    /// records have been looked at for it.
     pub more: bool,
     /// The last position that the log had given at that moment; `next` where there was no more.
     pub end: Position,

@@ -1,0 +1,139 @@
+//! Table `log_spans`: between which places of the log the records of a session, a day or an hour
+//! stand.
+
+use std::collections::HashMap;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Params, ToSql, params};
+use stile_core::ids::{SessionId, VenueNumber};
+use stile_core::time::{EpochMillis, ServiceDay};
+
+use super::records::place;
+use crate::log_filter::LogFilter;
+use crate::store::Result;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// What records can be of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Name {
+    Session(SessionId),
+    Day(ServiceDay),
+    /// Hours since 1970.
+    Hour(i64),
+}
+
+impl Name {
+    /// The hour of a time.
+    pub(super) fn hour_of(at: EpochMillis) -> Self {
+        Self::Hour(at.0.div_euclid(HOUR_MS))
+    }
+
+    /// The word of its kind.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Session(_) => "session",
+            Self::Day(_) => "day",
+            Self::Hour(_) => "hour",
+        }
+    }
+}
+
+impl ToSql for Name {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Session(id) => ValueRef::Text(id.as_str().as_bytes()),
+            Self::Day(day) => ValueRef::Text(day.as_str().as_bytes()),
+            Self::Hour(hour) => ValueRef::Integer(*hour),
+        }))
+    }
+}
+
+/// Places in a row, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub first: i64,
+    pub last: i64,
+}
+
+impl Span {
+    fn cut(self, other: Self) -> Self {
+        Self {
+            first: self.first.max(other.first),
+            last: self.last.min(other.last),
+        }
+    }
+}
+
+/// Spans that grow, within one transaction.
+#[derive(Default)]
+pub(super) struct Spans(HashMap<Name, Span>);
+
+impl Spans {
+    /// A record of that name stands at a place.
+    pub(super) fn add(&mut self, name: Name, place: i64) {
+        let span = self.0.entry(name).or_insert(Span {
+            first: place,
+            last: place,
+        });
+        span.first = span.first.min(place);
+        span.last = span.last.max(place);
+    }
+
+    /// Lets the stored ones grow by these.
+    pub(super) fn keep(&self, connection: &Connection, venue: VenueNumber) -> Result<()> {
+        let mut statement = connection.prepare_cached(
+            "INSERT INTO log_spans (venue, kind, name, first, last) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET first = min(first, excluded.first),
+                                       last = max(last, excluded.last)",
+        )?;
+        for (name, span) in &self.0 {
+            statement.execute(params![venue.0, name.kind(), name, span.first, span.last])?;
+        }
+        Ok(())
+    }
+}
+
+/// Where all stands that a filter can want; none if nothing does.
+pub(super) fn of(
+    connection: &Connection,
+    venue: VenueNumber,
+    filter: &LogFilter,
+) -> Result<Option<Span>> {
+    let session = filter.session_id.clone().map(Name::Session);
+    let day = filter.service_day.clone().map(Name::Day);
+    let mut span = Some(Span {
+        first: place(venue, 0),
+        last: place(venue, u64::MAX),
+    });
+    for name in [session, day].into_iter().flatten() {
+        let sql = "SELECT first, last FROM log_spans WHERE venue = ?1 AND kind = ?2 AND name = ?3";
+        let found = one(connection, sql, params![venue.0, name.kind(), name])?;
+        span = span.zip(found).map(|(span, found)| span.cut(found));
+    }
+    if filter.from.is_some() || filter.until.is_some() {
+        let hour = |at: i64| Name::hour_of(EpochMillis(at));
+        let from = hour(filter.from.map_or(i64::MIN, |from| from.0));
+        let to = hour(
+            filter
+                .until
+                .map_or(i64::MAX, |until| until.0.saturating_sub(1)),
+        );
+        let sql = "SELECT min(first), max(last) FROM log_spans
+                   WHERE venue = ?1 AND kind = 'hour' AND name BETWEEN ?2 AND ?3";
+        let found = one(connection, sql, params![venue.0, from, to])?;
+        span = span.zip(found).map(|(span, found)| span.cut(found));
+    }
+    Ok(span)
+}
+
+fn one(connection: &Connection, sql: &str, params: impl Params) -> Result<Option<Span>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    // A minimum of nothing is null.
+    let (first, last): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+    Ok(first.zip(last).map(|(first, last)| Span { first, last }))
+}
