@@ -86,6 +86,7 @@ pub fn of(command: &Command) -> Option<Said> {
         | Command::Retention(RetentionCommand::Status)
         | Command::Openapi
         | Command::Serve(_)
+        | Command::Doctor(_)
         // Files beside the database, which may not be there yet.
         | Command::Tls(_)
         // Many acts, each with its own row.

@@ -12,6 +12,7 @@ use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
+use super::doctor::Doctor;
 use super::setup::Setup;
 use super::tls::{PairArgs, TlsCommand};
 use super::values::{direction, format, key_id, kid, role, shape, venue_number};
@@ -75,6 +76,8 @@ pub enum Command {
     Setup(Setup),
     /// Runs the server until SIGTERM or SIGINT.
     Serve(Serve),
+    /// Looks at all that the server needs, and says what to do. Fails if something does.
+    Doctor(Doctor),
     /// The server's certificate, and a CA of the venue's own.
     #[command(subcommand)]
     Tls(TlsCommand),

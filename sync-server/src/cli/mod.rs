@@ -8,6 +8,7 @@ mod ask;
 mod audit;
 mod backup;
 mod commands;
+mod doctor;
 mod import_key;
 mod logs;
 mod operators;
@@ -114,6 +115,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
     match args.command {
         Command::Serve(serve) => serve::run(&args.place, &serve),
         Command::Openapi => commands::openapi(),
+        Command::Doctor(command) => doctor::run(&args.place, &command),
         Command::Setup(command) => setup::run(&args.place, command),
         Command::Tls(command) => tls::run(&args.place, command),
         Command::Backup(command) => backup::backup(&args.place, &command),

@@ -8,6 +8,7 @@ use stile_sync_server::clock::SystemClock;
 use stile_sync_server::config::Limits;
 use stile_sync_server::http::{self, Reached};
 use stile_sync_server::server::Server;
+use stile_sync_server::small_file;
 use stile_sync_server::store::RetentionRun;
 use stile_sync_server::tls::{Own, Served};
 use tokio::net::TcpListener;
@@ -29,6 +30,9 @@ const HOUSEKEEPING: Duration = Duration::from_secs(24 * 3600);
 /// How long blocking threads are waited for after the store is closed: whatever they still do
 /// was not answered.
 const LEAVE_TIME: Duration = Duration::from_millis(500);
+
+/// Where a running server says where it listens, for the doctor.
+pub const SERVING_FILE: &str = "serving";
 
 /// Runs the server.
 pub fn run(place: &Place, args: &Serve) -> Result<(), CliError> {
@@ -83,7 +87,12 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     };
     let router = http::router(server.clone(), limits.clone(), reached);
     let scheme = if tls.is_some() { "https" } else { "http" };
-    print(&format!("listening on {scheme}://{address}"))?;
+    let url = format!("{scheme}://{address}");
+    let serving = place.data.join(SERVING_FILE);
+    if let Err(error) = small_file::put_public(&serving, url.as_bytes()) {
+        warn!(%error, file = %serving.display(), "`doctor` will not know where this listens");
+    }
+    print(&format!("listening on {url}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
     let freshness = tokio::spawn(keep_pair_fresh(tls, hangups));
     let own = Own::in_folder(&place.data, None);
@@ -96,6 +105,8 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     for task in [housekeeping, freshness, renewals] {
         task.abort();
     }
+    // It says nothing once nobody holds the folder's lock; that it is gone is only tidier.
+    let _ = std::fs::remove_file(&serving);
     server.close().await;
     info!("stopped");
     Ok(())

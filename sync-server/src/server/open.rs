@@ -111,6 +111,25 @@ impl Server {
         Self::open_folder(data_dir, master_key, clock, lock).await
     }
 
+    /// Whether a server works on a folder now. Makes nothing.
+    pub fn is_at_work(data_dir: &Path) -> Result<bool, OpenError> {
+        let path = data_dir.join(LOCK_FILE);
+        let failed = |source| OpenError::Folder {
+            path: path.clone(),
+            source,
+        };
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
     /// A server that has lost its database must not go on as a new one by itself.
     fn refuse_to_start_anew(data_dir: &Path) -> Result<(), OpenError> {
         let database = data_dir.join(DATABASE_FILE);

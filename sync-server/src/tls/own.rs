@@ -14,7 +14,7 @@ use stile_core::time::EpochSeconds;
 use super::authority::{Authority, AuthorityError};
 use super::names::{NameError, Names};
 use super::pair::{Pair, PairError, PairFiles};
-use crate::private_file;
+use crate::small_file;
 
 /// A leaf that ends within this is renewed by a server that can: a month, for whoever has to be
 /// asked when it cannot.
@@ -224,7 +224,7 @@ impl Own {
         }
         put(&self.pair, text.as_bytes())?;
         let public = authority.certificate_pem();
-        private_file::put_public(&self.public, public.as_bytes()).map_err(|source| {
+        small_file::put_public(&self.public, public.as_bytes()).map_err(|source| {
             OwnError::File {
                 path: self.public.clone(),
                 source,
@@ -243,7 +243,7 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), OwnError> {
     if let Some(folder) = path.parent() {
         make_folder(folder).map_err(failed)?;
     }
-    private_file::put(path, bytes).map_err(failed)
+    small_file::put(path, bytes).map_err(failed)
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod doctor;
 mod installed;
 mod setup;
 mod tls;

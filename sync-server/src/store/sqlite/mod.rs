@@ -61,7 +61,7 @@ use snapshot::Snapshot;
 use writer::Writer;
 
 pub use backup::{BackupError, Restored, back_up, look_at_copy, restore};
-pub use open::{DATABASE_FILE, DatabaseError, Existing, look};
+pub use open::{DATABASE_FILE, DatabaseError, Existing, look, look_through};
 pub use salvage::{Salvage, SalvageError, salvage};
 
 /// A store in one SQLite file.

@@ -138,7 +138,7 @@ pub fn look(path: &Path) -> Result<Option<Existing>, DatabaseError> {
 }
 
 /// The same, with every page checked however many there are.
-pub(super) fn look_through(path: &Path) -> Result<Option<Existing>, DatabaseError> {
+pub fn look_through(path: &Path) -> Result<Option<Existing>, DatabaseError> {
     look_up_to(path, u64::MAX)
 }
 

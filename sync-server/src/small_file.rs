@@ -1,4 +1,4 @@
-//! A small file that holds a secret, written whole or not at all.
+//! Small files, written whole or not at all: secrets for their owner alone, and notes for everybody.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
