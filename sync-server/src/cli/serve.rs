@@ -10,7 +10,7 @@ use stile_sync_server::http::{self, Reached};
 use stile_sync_server::server::Server;
 use stile_sync_server::small_file;
 use stile_sync_server::store::RetentionRun;
-use stile_sync_server::tls::{Own, Served};
+use stile_sync_server::tls::{Own, RENEW_BEFORE_S, Served};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,6 +18,7 @@ use tracing::{info, warn};
 
 use super::args::{Place, Serve};
 use super::commands::print;
+use super::tls::days_left;
 use super::{CliError, open};
 
 /// Worker threads at most. They parse, hash and verify; beyond eight the one writer is what
@@ -94,9 +95,9 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     }
     print(&format!("listening on {url}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
-    let freshness = tokio::spawn(keep_pair_fresh(tls, hangups));
+    let freshness = tokio::spawn(keep_pair_fresh(tls.clone(), hangups));
     let own = Own::in_folder(&place.data, None);
-    let renewals = tokio::spawn(renew(own, server.clone()));
+    let renewals = tokio::spawn(renew(own, tls, server.clone()));
     let stopped = async {
         stop.asked().await;
         server.stop_waiting();
@@ -150,15 +151,31 @@ async fn keep_pair_fresh(tls: Option<Arc<Served>>, mut hangups: Signal) {
     }
 }
 
-/// Renews, daily, a leaf of the venue's own CA that ends soon, where the CA's key is at hand.
-async fn renew(own: Own, server: Arc<Server>) {
+/// Renews, daily, a leaf of the venue's own CA that ends soon, where the CA's key is at hand, and says
+/// of any other that it ends.
+async fn renew(own: Own, tls: Option<Arc<Served>>, server: Arc<Server>) {
+    let Some(tls) = tls else {
+        return;
+    };
     let mut days = tokio::time::interval(HOUSEKEEPING);
     loop {
         days.tick().await;
-        match own.renew_if_due(server.now().seconds()) {
+        let now = server.now().seconds();
+        match own.renew_if_due(now) {
             Ok(None) => {}
-            Ok(Some(pair)) => info!(names = ?pair.chain.leaf.names, "the certificate was renewed"),
-            Err(error) => warn!(%error, "the certificate ends soon and could not be renewed"),
+            Ok(Some(pair)) => {
+                info!(names = ?pair.chain.leaf.names, "the certificate was renewed");
+                continue;
+            }
+            Err(error) => warn!(%error, "the certificate could not be renewed"),
+        }
+        let shown = tls.pair();
+        if shown.chain.leaf.not_after.0.saturating_sub(now.0) < RENEW_BEFORE_S {
+            let days = days_left(&shown.chain, now);
+            warn!(
+                days,
+                "the certificate ends soon; gates refuse the server then: renew it"
+            );
         }
     }
 }

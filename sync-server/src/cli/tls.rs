@@ -148,6 +148,12 @@ pub fn pin_for(
     if tls_cert.is_none() && !own.is_there() {
         return Ok(None);
     }
+    if !server.starts_with("https://") {
+        eprintln!(
+            "Careful: there is a certificate, and {server} is no https:// address. A server that \
+             speaks TLS answers nothing else."
+        );
+    }
     match chain_meant(place, tls_cert)?.pin_for(server) {
         Ok(pin) => Ok(pin),
         Err(not_named) => {

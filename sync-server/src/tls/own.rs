@@ -276,3 +276,50 @@ fn belong_to_parent(folder: &Path) -> io::Result<()> {
 fn belong_to_parent(_: &Path) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SystemRandom;
+
+    /// 2026-10-01.
+    const NOW: EpochSeconds = EpochSeconds(1_790_820_000);
+
+    fn after(days: i64) -> EpochSeconds {
+        EpochSeconds(NOW.0 + days * 24 * 3600)
+    }
+
+    #[test]
+    fn a_pair_is_renewed_a_month_before_its_end_and_keeps_its_ca() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Own::in_folder(folder.path(), None);
+        assert!(own.renew_if_due(NOW).unwrap().is_none(), "there is none");
+        let names = Names::new(&["museum.lan"], &[]).unwrap();
+        let first = own.make(&names, NOW, &SystemRandom).unwrap();
+        assert!(own.renew_if_due(after(366)).unwrap().is_none());
+        let second = own.renew_if_due(after(368)).unwrap().unwrap();
+        assert_eq!(second.chain.leaf.names, ["museum.lan"]);
+        assert!(second.chain.leaf.not_after > first.chain.leaf.not_after);
+        let pin = |pair: &Pair| pair.chain.own_root.as_ref().unwrap().pin();
+        assert_eq!(pin(&second), pin(&first));
+        assert!(own.renew_if_due(after(369)).unwrap().is_none());
+        // Also one that is over already: gates come back.
+        assert!(own.renew_if_due(after(2_000)).unwrap().is_some());
+    }
+
+    #[test]
+    fn without_the_cas_key_nothing_is_renewed_and_the_pair_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Own::in_folder(folder.path(), None);
+        let names = Names::new(&["museum.lan"], &[]).unwrap();
+        own.make(&names, NOW, &SystemRandom).unwrap();
+        let before = fs::read(&own.pair).unwrap();
+        fs::remove_file(&own.authority).unwrap();
+        assert!(own.renew_if_due(after(380)).unwrap().is_none());
+        assert!(matches!(
+            own.renew(None, after(380)),
+            Err(OwnError::NoAuthority(_))
+        ));
+        assert_eq!(fs::read(&own.pair).unwrap(), before);
+    }
+}
