@@ -142,8 +142,10 @@ pub async fn records(
     pull(&app, &caller, LogStream::Records, &headers, wanted, filter).await
 }
 
-/// The check-ins of the log: records that admitted a ticket at an `in` gate.
+/// The check-ins of the log: records that admitted a ticket at an `in` gate, with the undos (and
+/// passages that nobody made) which took one of them back after it.
 ///
+/// A check-in that was undone before it was pulled says so itself (`taken_back`).
 /// Otherwise as `/v1/records`; cursors of one are not taken by the other.
 #[utoipa::path(
     get, path = "/v1/check-ins", operation_id = "pull_check_ins", tag = "log",

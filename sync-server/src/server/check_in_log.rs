@@ -37,6 +37,7 @@ pub struct CheckInLog {
 /// What is read of a check-in's record.
 #[derive(Deserialize)]
 struct CheckIn {
+    kind: String,
     at: EpochMillis,
     #[serde(default)]
     ticket_id: Option<TicketId>,
@@ -63,7 +64,9 @@ impl WholeLog {
         piece: &[PulledRecord],
         zone: &TimeZone,
     ) -> Result<Vec<CheckInLog>, ServerError> {
-        let check_ins = piece.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let mut check_ins = piece.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        // What takes a check-in back is none.
+        check_ins.retain(|one| matches!(one.kind.as_str(), "scan" | "override"));
         let tickets = self.tickets(&check_ins).await?;
         let rows = check_ins.into_iter().map(|check_in| {
             let ticket = self

@@ -275,6 +275,10 @@ async fn check_ins_come_in_the_columns_of_checkin_logs() {
         record.as_object_mut().unwrap().extend(says);
         records.push(record);
     }
+    // What takes a check-in back is no row, and what was taken back stays one.
+    let undo = json!({"kind": "undo", "refers_to": records[2]["id"], "why": "wrong person",
+                      "verdict": null});
+    records.push(refuses(&mut gate, &site, &undo));
     records.insert(1, refuses(&mut gate, &site, &json!({})));
     site.upload(&gate, &records).await;
     let response = get(&site, "/v1/check-ins?layout=checkin_logs", CSV).await;

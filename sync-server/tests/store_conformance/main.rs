@@ -126,6 +126,7 @@ macro_rules! every_test_for {
             undone:
                 an_undo_clears_a_conflict_and_another_admission_opens_it_again,
                 an_undo_may_come_before_what_it_takes_back,
+                check_ins_come_with_what_takes_them_back_after_them,
                 an_undo_of_a_quarantined_admission_holds_when_its_ticket_arrives,
                 only_the_same_device_takes_back_and_only_what_was_carried_out,
                 an_override_is_a_check_in_and_never_loses_where_it_waived_already_used,

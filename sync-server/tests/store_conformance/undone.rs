@@ -2,13 +2,15 @@
 //! and what does not.
 
 use serde_json::{Value, json};
-use stile_core::protocol::{Attendance, Filed, RecordStanding, SessionAttendance};
+use stile_core::protocol::{
+    Attendance, Filed, PulledRecord, RecordHead, RecordStanding, SessionAttendance,
+};
 use stile_core::ticket::CancelCause;
 use stile_core::time::{EpochMillis, ServiceDay};
 use stile_sync_server::store::{ConflictState, LogStream};
 
 use super::Stores;
-use super::bed::{Bed, NOW, TODAY, TestDevice, ticket};
+use super::bed::{Bed, NOW, TODAY, TestDevice, pull_request, ticket};
 
 const WINNER: Option<RecordStanding> = Some(RecordStanding::Winner);
 const LOSER: Option<RecordStanding> = Some(RecordStanding::Loser);
@@ -41,9 +43,14 @@ async fn conflicts(bed: &Bed) -> (usize, Vec<Option<EpochMillis>>) {
     )
 }
 
+fn head(pulled: &PulledRecord) -> RecordHead {
+    serde_json::from_str(pulled.record.get()).unwrap()
+}
+
 async fn standings(bed: &Bed) -> Vec<(Option<RecordStanding>, bool)> {
     let log = bed.pull_all(LogStream::CheckIns, 1_000).await;
     log.into_iter()
+        .filter(|pulled| head(pulled).is_check_in())
         .map(|record| (record.standing, record.taken_back))
         .collect()
 }
@@ -53,6 +60,54 @@ fn undo(device: &mut TestDevice, of: u64) -> Value {
     let of = device.record_id(of);
     device
         .record(json!({ "kind": "undo", "refers_to": of, "why": "wrong person", "verdict": null }))
+}
+
+pub async fn check_ins_come_with_what_takes_them_back_after_them(stores: &dyn Stores) {
+    let bed = Bed::on(stores.make().await).await;
+    bed.put_many_tickets(4).await;
+    let mut device = bed.device(1).await;
+    let about = |n: u32| json!({ "ticket_id": format!("t{n}") });
+    let first = [
+        device.record(about(0)),
+        device.record(about(1)),
+        device.record(json!({ "ticket_id": "t2", "direction": "out" })),
+    ];
+    file(&bed, &device, &first.iter().collect::<Vec<_>>()).await;
+    let seen = bed.pull(LogStream::CheckIns, None, 10).await;
+    assert_eq!(seen.records.len(), 2);
+
+    let undone = undo(&mut device, 1);
+    let not_passed = json!({ "kind": "passage", "outcome": "not_passed", "frees": true,
+                             "refers_to": device.record_id(2), "verdict": null });
+    let not_passed = device.record(not_passed);
+    // An exit is no check-in, an undo is undone by nothing, and an undo that comes first shows in
+    // its check-in.
+    let of_an_exit = undo(&mut device, 3);
+    let again = undo(&mut device, 1);
+    let early = undo(&mut device, 9);
+    let later = [&undone, &not_passed, &of_an_exit, &again, &early];
+    file(&bed, &device, &later).await;
+    let late = device.record(about(3));
+    file(&bed, &device, &[&late]).await;
+
+    let news = bed.pull(LogStream::CheckIns, Some(&seen.cursor), 10).await;
+    let ids: Vec<_> = news.records.iter().map(|one| json!(head(one).id)).collect();
+    assert_eq!(
+        json!(ids),
+        json!([undone["id"], not_passed["id"], late["id"]])
+    );
+    let last = news.records.last().unwrap();
+    assert!(last.taken_back && last.standing.is_none());
+    // Whoever begins anew is told the same, and finds the undo by the ticket and the day.
+    let whole = bed.pull_all(LogStream::CheckIns, 2).await;
+    assert_eq!(whole.len(), 5);
+    assert!(whole[0].taken_back && whole[1].taken_back);
+    let mut request = pull_request(LogStream::CheckIns, None, 10);
+    request.filter.ticket_id = Some("t1".parse().unwrap());
+    request.filter.service_day = Some(TODAY.parse().unwrap());
+    let found = bed.server.pull(&bed.venue, &request).await.unwrap().records;
+    let ids: Vec<_> = found.iter().map(|one| json!(head(one).id)).collect();
+    assert_eq!(json!(ids), json!([first[1]["id"], not_passed["id"]]));
 }
 
 async fn file(bed: &Bed, device: &TestDevice, records: &[&Value]) -> Vec<Option<RecordStanding>> {

@@ -314,6 +314,45 @@ mod tests {
         )
     }
 
+    /// A check-in of another ticket, and the undo that took it back, as they lay before undos came
+    /// with check-ins; and a passage that took nothing back.
+    const UNDONE: &str = r#"
+        INSERT INTO records (place, received_at, check_in, taken_back, number, record) VALUES
+            ((1 << 47) + 1, 5, 1, 1, 8, CAST('{"kind":"scan"}' AS BLOB)),
+            ((1 << 47) + 2, 5, 0, 0, 8, CAST('{"kind":"undo",
+                "refers_to":"00000000-0000-0000-0000-0000000000aa"}' AS BLOB)),
+            ((1 << 47) + 3, 5, 0, 0, NULL, CAST('{"kind":"passage",
+                "refers_to":"00000000-0000-0000-0000-0000000000aa"}' AS BLOB));
+        INSERT INTO record_ids VALUES
+            (1, x'000000000000000000000000000000aa', x'', (1 << 47) + 1);
+        INSERT INTO positions VALUES (1, 3);"#;
+
+    #[tokio::test]
+    async fn undos_from_before_come_with_their_check_ins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(DATABASE_FILE);
+        let mut connection = Connection::open(&path).unwrap();
+        connection
+            .pragma_update(None, "application_id", APPLICATION_ID)
+            .unwrap();
+        schema::migrations::runner()
+            .set_target(Target::Version(12))
+            .run(&mut connection)
+            .unwrap();
+        connection.execute_batch(UNDONE).unwrap();
+        drop(connection);
+        let store = SqliteStore::open(&path, "2").unwrap();
+        let query = LogQuery {
+            stream: LogStream::CheckIns,
+            filter: LogFilter::default(),
+            after: Position(0),
+            limit: 10,
+        };
+        let log = store.pull(VenueNumber(1), query).await.unwrap();
+        let positions: Vec<_> = log.records.iter().map(|one| one.position.0).collect();
+        assert_eq!(positions, [1, 2]);
+    }
+
     #[tokio::test]
     async fn a_database_of_the_first_schema_is_brought_up_to_date_with_its_records() {
         let folder = tempfile::tempdir().unwrap();

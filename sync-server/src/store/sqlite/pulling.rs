@@ -16,7 +16,7 @@ const LOOKED_AT: u32 = 20_000;
 macro_rules! records_where {
     ($from:literal, $condition:literal) => {
         concat!(
-            "SELECT place, check_in, received_at, standing, after_cancel, taken_back, service_day,
+            "SELECT place, check_in OR undoes, received_at, standing, after_cancel, taken_back, service_day,
                     record
              FROM records ",
             $from,

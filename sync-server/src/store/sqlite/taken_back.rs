@@ -78,31 +78,38 @@ fn apply(
     if head.device_id != *device || head.takes_back().is_some() {
         return Ok(None);
     }
-    let admission = connection
+    let (is_check_in, admission) = connection
         .prepare_cached(
             "UPDATE records SET taken_back = 1, standing = NULL WHERE place = ?1
-             RETURNING number IS NOT NULL, number, service_day, checkpoint",
+             RETURNING number IS NOT NULL, number, service_day, checkpoint, check_in",
         )?
         .query_row([place], |row| {
-            let is_movement: bool = row.get(0)?;
-            is_movement
-                .then(|| {
-                    Ok(Admission {
-                        number: number(row, 1, TicketNumber::from_i64)?,
-                        day: parsed(row, 2)?,
-                        checkpoint: parsed(row, 3)?,
-                    })
+            let (is_movement, is_check_in): (bool, bool) = (row.get(0)?, row.get(4)?);
+            let admission = || {
+                Ok::<_, rusqlite::Error>(Admission {
+                    number: number(row, 1, TicketNumber::from_i64)?,
+                    day: parsed(row, 2)?,
+                    checkpoint: parsed(row, 3)?,
                 })
-                .transpose()
+            };
+            let admission = is_movement.then(admission).transpose()?;
+            Ok((is_check_in, admission))
         })?;
     if let Some(admission) = &admission {
         let (number, day) = (admission.number.as_i64(), admission.day.as_str());
         connection
             .prepare_cached(
-                "UPDATE records SET number = ?2, service_day = ?3, checkpoint = ?4
+                "UPDATE records SET number = ?2, service_day = ?3, checkpoint = ?4, undoes = ?5,
+                                    of_ticket = coalesce(of_ticket, ?2)
                  WHERE place = ?1",
             )?
-            .execute(params![by, number, day, admission.checkpoint.as_str()])?;
+            .execute(params![
+                by,
+                number,
+                day,
+                admission.checkpoint.as_str(),
+                is_check_in && place < by
+            ])?;
         let mut spans = Spans::default();
         spans.add(Name::Day(admission.day.clone()), by);
         spans.keep(connection, venue)?;

@@ -104,7 +104,8 @@ pub enum FilingResult {
 pub enum LogStream {
     /// All accepted records.
     Records,
-    /// Those that admitted a ticket at an `in` gate.
+    /// Those that admitted a ticket at an `in` gate, and those that took one of these back which
+    /// stood before them.
     CheckIns,
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use jiff::Timestamp;
-use stile_core::protocol::RecordStanding;
+use stile_core::protocol::{RecordHead, RecordStanding};
 use stile_core::reason::Reason;
 use stile_tests::api::Stream;
 use stile_tests::comparison::Comparison;
@@ -41,9 +41,14 @@ pub fn close(stage: &mut Stage<'_>, offline: &Offline, started: Instant) -> Resu
         log.len()
     ));
     let (check_ins, _) = stage.museum.api.pull_all(Stream::CheckIns, PULL)?;
+    let heads = check_ins
+        .iter()
+        .map(|pulled| serde_json::from_str(pulled.record.get()));
+    let heads = heads.collect::<Result<Vec<RecordHead>, _>>()?;
+    let admissions = heads.iter().filter(|head| head.is_check_in()).count();
     stage.paper.detail(&format!(
-        "GET /v1/check-ins: {} admissions",
-        check_ins.len()
+        "GET /v1/check-ins: {admissions} admissions, {} taken back later",
+        check_ins.len() - admissions
     ));
     let conflicts = conflicts(stage)?;
 
@@ -59,7 +64,7 @@ pub fn close(stage: &mut Stage<'_>, offline: &Offline, started: Instant) -> Resu
     let table = Table {
         said: &said,
         log: &log,
-        check_ins: check_ins.len(),
+        check_ins: admissions,
         uploads: stage.museum.network.uploads(),
         conflicts,
         pictures: stage.pictures.drawn() + offline.pictures,
