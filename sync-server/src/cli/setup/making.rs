@@ -27,8 +27,6 @@ pub(super) struct Made {
     pub(super) authority: String,
     /// The server's address as gates reach it.
     pub(super) url: String,
-    /// What stands before a command for it to run as the server's user.
-    pub(super) runs_as: &'static str,
 }
 
 /// Makes what is not there.
@@ -73,10 +71,6 @@ async fn furnish<R: BufRead, W: Write>(
         master_key,
         authority: own.authority_file().display().to_string(),
         url: format!("https://{host}:{}", plan.port),
-        runs_as: match super::service::can_install() {
-            true => "runuser -u stile-server -- ",
-            false => "",
-        },
     })
 }
 

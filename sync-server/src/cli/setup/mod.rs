@@ -66,7 +66,13 @@ pub fn run(place: &Place, setup: Setup) -> Result<(), CliError> {
     let plan = runtime.block_on(plan::plan(&place, setup, &mut ask))?;
     let made = runtime.block_on(making::make(&place, &plan, &mut ask))?;
     install(&place.data, &plan, no_service, &mut ask)?;
-    say_what_is_left(&place.data, &plan, &made, &mut ask);
+    // The service's user owns the folder from then on.
+    let runs_as = match no_service {
+        true => "",
+        false => "runuser -u stile-server -- ",
+    };
+    let command = format!("{runs_as}stile-server --data {}", place.data.display());
+    say_what_is_left(&command, &plan, &made, &mut ask);
     Ok(())
 }
 
@@ -109,7 +115,7 @@ fn install<R: BufRead, W: Write>(
 }
 
 fn say_what_is_left<R: BufRead, W: Write>(
-    data: &Path,
+    command: &str,
     plan: &Plan,
     made: &Made,
     ask: &mut Ask<R, W>,
@@ -139,15 +145,8 @@ fn say_what_is_left<R: BufRead, W: Write>(
          `stile-gate setup`, good for ten minutes:",
     );
     ask.say(&format!(
-        "    {}stile-server --data {} enrol --venue {} --gate {} --server {}",
-        made.runs_as,
-        data.display(),
-        plan.venue.id,
-        plan.gate,
-        made.url
+        "    {command} enrol --venue {} --gate {} --server {}",
+        plan.venue.id, plan.gate, made.url
     ));
-    ask.say(&format!(
-        "- See whether all is well: stile-server --data {} doctor",
-        data.display()
-    ));
+    ask.say(&format!("- See whether all is well: {command} doctor"));
 }
