@@ -3,8 +3,8 @@
 -- The ticket that a record names, whatever came of it; of records from before this column, as far
 -- as they tell.
 ALTER TABLE records ADD COLUMN of_ticket INTEGER;
-UPDATE records SET of_ticket = coalesce(number, CAST(CAST(record AS TEXT) ->> '$.ticket_number' AS INTEGER))
- WHERE json_valid(CAST(record AS TEXT));
+UPDATE records SET of_ticket = coalesce(number, CAST(CASE WHEN json_valid(CAST(record AS TEXT))
+    THEN CAST(record AS TEXT) ->> '$.ticket_number' END AS INTEGER));
 -- With `place` in it, as every index of this table.
 CREATE INDEX records_by_ticket ON records (of_ticket) WHERE of_ticket IS NOT NULL;
 
@@ -21,8 +21,9 @@ CREATE TABLE log_spans (
     PRIMARY KEY (venue, kind, name)
 ) STRICT, WITHOUT ROWID;
 CREATE TEMP VIEW said AS
-SELECT place, service_day, CAST(record AS TEXT) AS record
-  FROM records WHERE json_valid(CAST(record AS TEXT));
+SELECT place, service_day,
+       CASE WHEN json_valid(CAST(record AS TEXT)) THEN CAST(record AS TEXT) END AS record
+  FROM records;
 INSERT INTO log_spans
 SELECT place >> 47, 'session', record ->> '$.session_id', min(place), max(place)
   FROM said WHERE record ->> '$.session_id' IS NOT NULL GROUP BY 1, 3;

@@ -20,6 +20,9 @@ pub enum UnreadableRecord {
     /// Not the JSON that every record is.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
+    /// Not the object that every record is.
+    #[error("it is no JSON object")]
+    NoObject,
     /// No place in a log.
     #[error("its sequence is not 1 to 2^63-1")]
     Sequence,
@@ -38,6 +41,10 @@ pub struct Sender<'a> {
 
 /// Reads of a record what filing needs, and no more: kinds and members of newer devices pass.
 pub fn read(bytes: &[u8], sender: Sender<'_>) -> Result<FilingRecord, UnreadableRecord> {
+    // A list of the members' values would do for what is read here, and for nobody else.
+    if !bytes.starts_with(b"{") {
+        return Err(UnreadableRecord::NoObject);
+    }
     let head: RecordHead = serde_json::from_slice(bytes)?;
     if !(1..=i64::MAX as u64).contains(&head.sequence) {
         return Err(UnreadableRecord::Sequence);

@@ -1,8 +1,10 @@
 //! The columns of the log in CSV, in either of its layouts.
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::value::{RawValue, to_raw_value};
 use stile_core::protocol::PulledRecord;
 use stile_core::time::EpochMillis;
 
@@ -60,16 +62,17 @@ pub fn log_head() -> impl Iterator<Item = &'static str> {
 /// A record in the layout `log`.
 pub fn log_row(pulled: &PulledRecord, zone: &TimeZone) -> Result<Vec<String>, ServerError> {
     let text = pulled.record.get();
-    let members: Map<String, Value> = serde_json::from_str(text)
+    // Unread: filing takes members that it does not know as they are, numbers of any size included.
+    let members: HashMap<String, &RawValue> = serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged(format!("a record: {error}")))?;
-    let at = members.get("at").and_then(Value::as_i64);
+    let at = members.get("at").and_then(|at| at.get().parse().ok());
     let mut row = vec![
         pulled.received_at.0.to_string(),
         word(pulled.standing.as_ref())?,
         pulled.after_cancel.to_string(),
         pulled.taken_back.to_string(),
     ];
-    row.extend(MEMBERS.map(|name| members.get(name).map(cell).unwrap_or_default()));
+    row.extend(MEMBERS.map(|name| members.get(name).map(|raw| cell(raw)).unwrap_or_default()));
     row.push(at.map_or_else(String::new, |at| local_time(EpochMillis(at), zone)));
     row.push(text.to_owned());
     Ok(row)
@@ -91,26 +94,29 @@ pub fn check_in_row(one: &CheckInLog) -> [String; 6] {
         safe(&one.reservation_id).into_owned(),
         one.venue_code.clone(),
         one.scan_time.clone(),
-        one.duration_ms.to_string(),
+        one.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
         safe(&one.age_group).into_owned(),
         safe(&one.source).into_owned(),
     ]
 }
 
 fn word(word: Option<&impl Serialize>) -> Result<String, ServerError> {
-    let value = serde_json::to_value(word).map_err(ServerError::internal)?;
+    let value = to_raw_value(&word).map_err(ServerError::internal)?;
     Ok(cell(&value))
 }
 
-/// Numbers are numbers, texts harmless; several words stand with a space between them.
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => safe(text).into_owned(),
-        Value::Array(values) => {
-            let words = values.iter().filter_map(Value::as_str);
-            safe(&words.collect::<Vec<_>>().join(" ")).into_owned()
-        }
-        other => other.to_string(),
+/// Texts are harmless, several words stand with a space between them, and what is neither, such
+/// as a number, is the JSON that it is.
+fn cell(raw: &RawValue) -> String {
+    let json = raw.get();
+    if json == "null" {
+        return String::new();
+    }
+    if let Ok(text) = serde_json::from_str::<String>(json) {
+        return safe(&text).into_owned();
+    }
+    match serde_json::from_str::<Vec<String>>(json) {
+        Ok(words) => safe(&words.join(" ")).into_owned(),
+        Err(_) => json.to_owned(),
     }
 }

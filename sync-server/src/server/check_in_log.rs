@@ -5,9 +5,11 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use stile_core::ids::{TicketId, TicketNumber};
-use stile_core::protocol::PulledRecord;
+use stile_core::protocol::{PulledRecord, RecordHead};
 use stile_core::time::EpochMillis;
 
 use super::pulling::WholeLog;
@@ -26,8 +28,9 @@ pub struct CheckInLog {
     /// When, by the device's trusted clock: RFC 3339, to the ms, with the offset of the venue's
     /// zone; empty for a time that no calendar has.
     pub scan_time: String,
-    /// From the reading to the verdict, in ms, rounded: 0 for less than half of one.
-    pub duration_ms: u32,
+    /// From the reading to the verdict, in ms, rounded: 0 for less than half of one; none if the
+    /// record does not say.
+    pub duration_ms: Option<u64>,
     /// The holder's age group, as the record has it, else the ticket; empty if neither.
     pub age_group: String,
     /// The channel that the ticket was booked by, likewise.
@@ -35,19 +38,12 @@ pub struct CheckInLog {
 }
 
 /// What is read of a check-in's record.
-#[derive(Deserialize)]
 struct CheckIn {
-    kind: String,
     at: EpochMillis,
-    #[serde(default)]
     ticket_id: Option<TicketId>,
-    #[serde(default)]
     ticket_number: Option<TicketNumber>,
-    #[serde(default)]
-    decision_us: u32,
-    #[serde(default)]
+    decision_us: Option<u64>,
     source: String,
-    #[serde(default)]
     age_group: String,
 }
 
@@ -64,9 +60,8 @@ impl WholeLog {
         piece: &[PulledRecord],
         zone: &TimeZone,
     ) -> Result<Vec<CheckInLog>, ServerError> {
-        let mut check_ins = piece.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        // What takes a check-in back is none.
-        check_ins.retain(|one| matches!(one.kind.as_str(), "scan" | "override"));
+        let check_ins = piece.iter().filter_map(|pulled| read(pulled).transpose());
+        let check_ins = check_ins.collect::<Result<Vec<_>, _>>()?;
         let tickets = self.tickets(&check_ins).await?;
         let rows = check_ins.into_iter().map(|check_in| {
             let ticket = self
@@ -81,7 +76,7 @@ impl WholeLog {
                 reservation_id: of_ticket(id.unwrap_or_default(), |one| one.ticket_id.as_str()),
                 venue_code: self.keys().venue_id.to_string(),
                 scan_time: local_time(check_in.at, zone),
-                duration_ms: check_in.decision_us.saturating_add(500) / 1000,
+                duration_ms: check_in.decision_us.map(|us| us.saturating_add(500) / 1000),
                 age_group: of_ticket(check_in.age_group, |one| &one.age_group),
                 source: of_ticket(check_in.source, |one| &one.source),
             }
@@ -119,9 +114,26 @@ impl WholeLog {
     }
 }
 
-fn read(pulled: &PulledRecord) -> Result<CheckIn, ServerError> {
-    serde_json::from_str(pulled.record.get())
-        .map_err(|error| StoreError::Damaged(format!("a check-in: {error}")).into())
+/// Reads a check-in; what takes one back is none. Filing looks at the head alone, so that whatever
+/// a device wrote beside it must do.
+fn read(pulled: &PulledRecord) -> Result<Option<CheckIn>, ServerError> {
+    let damaged = |error| StoreError::Damaged(format!("a check-in: {error}"));
+    let text = pulled.record.get();
+    let head: RecordHead = serde_json::from_str(text).map_err(damaged)?;
+    let members: HashMap<String, &RawValue> = serde_json::from_str(text).map_err(damaged)?;
+    let member = |name| members.get(name).copied();
+    Ok(head.is_check_in().then(|| CheckIn {
+        decision_us: member("decision_us").and_then(sensible),
+        source: member("source").and_then(sensible).unwrap_or_default(),
+        age_group: member("age_group").and_then(sensible).unwrap_or_default(),
+        at: head.at,
+        ticket_id: head.ticket_id,
+        ticket_number: head.ticket_number,
+    }))
+}
+
+fn sensible<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok()
 }
 
 /// RFC 3339, to the ms, with the zone's offset; empty for a time that no calendar has.

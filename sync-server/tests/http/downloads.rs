@@ -294,6 +294,69 @@ async fn check_ins_come_in_the_columns_of_checkin_logs() {
 }
 
 #[tokio::test]
+async fn no_record_that_was_accepted_stands_in_the_way_of_the_others() {
+    let site = Site::start().await;
+    site.furnish().await;
+    let tickets = site.some_tickets(3).await;
+    let mut gate = site.enrol(1).await;
+    let deep = "[".repeat(500) + &"]".repeat(500);
+    let mut records: Vec<String> = Vec::new();
+    for (ticket, odd) in tickets.iter().zip([
+        r#""decision_us":"soon","source":7,"age_group":null"#.to_owned(),
+        format!(r#""huge":1e999,"deep":{deep},"via":{deep}"#),
+        r#""source":"\ud800","source":"twice","mode":[1],"persons":1"#.to_owned(),
+    ]) {
+        let mut record = gate.admits(&site, ticket);
+        for name in ["decision_us", "via", "persons"] {
+            record.as_object_mut().unwrap().remove(name);
+        }
+        let record = record.to_string();
+        records.push(format!("{},{odd}}}", record.strip_suffix('}').unwrap()));
+    }
+    let list = format!(
+        r#"{{"device_id":{},"records":[{}]}}"#,
+        json!(gate.answer.device_id),
+        records.join(",")
+    );
+    let batch = gate.sign(&serde_json::value::RawValue::from_string(list).unwrap());
+    let upload = site
+        .request("POST", "/v1/gate/records")
+        .bearer_auth(gate.bearer());
+    let answer: Value = read(upload.json(&batch).send().await.unwrap()).await;
+    assert_eq!(answer["results"].as_array().unwrap().len(), 3, "{answer}");
+    assert!(!answer.to_string().contains("quarantined"));
+
+    // The values of a record's members in a list are no record.
+    let list = gate.batch(&[json!([])]);
+    let upload = site
+        .request("POST", "/v1/gate/records")
+        .bearer_auth(gate.bearer());
+    let (status, _, problem) = refusal(upload.json(&list).send().await.unwrap()).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .contains("no JSON object"),
+        "{problem}"
+    );
+
+    for query in ["", "?layout=checkin_logs", "?gate_id=north&session_id=now"] {
+        let response = get(&site, &format!("/v1/check-ins{query}"), CSV).await;
+        let rows = rows(&response.text().await.unwrap());
+        assert_eq!(rows.len(), 3, "{query}");
+    }
+    let response = get(&site, "/v1/check-ins?layout=checkin_logs", CSV).await;
+    let rows = rows(&response.text().await.unwrap());
+    for (row, id) in rows.iter().zip(["T0", "T1", "T2"]) {
+        assert_eq!(
+            (&row["reservation_id"], &row["duration_ms"]),
+            (&json!(id), &json!(""))
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_layout_goes_with_csv_and_with_what_it_is_of() {
     let site = Site::start().await;
     for (path, accept) in [
