@@ -11,11 +11,12 @@ use common::at_gate::{AtGate, exported, give, reason};
 use common::id;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
-use stile_core::device::{Device, OperatorError};
+use stile_core::device::{Device, FreePassageError, OperatorError};
 use stile_core::ids::OperatorId;
 use stile_core::pin::hash_pin;
 use stile_core::protocol::{Operator, OperatorRole};
 use stile_core::reason::Reason;
+use stile_core::record::FreePassageCause;
 
 const BADGE: &str = "stile-staff-3f9a0c6e5b7d41288c1d2e3f4a5b6c7d";
 
@@ -240,6 +241,11 @@ fn practice_is_marked_counts_nowhere_opens_nothing_and_stays_over_a_restart() {
     drop(device);
     let device = gate.open();
     assert!(device.is_practice() && device.live_status().practice);
+    let opened = device.begin_free_passage(FreePassageCause::Staff, "to show it");
+    assert!(
+        matches!(opened, Err(FreePassageError::Practice)),
+        "nobody is let in"
+    );
     let practised = device.scan(&gate.g2(0));
     assert_eq!(reason(&practised.verdict), None, "shown as it would be");
     assert!(!practised.opens);

@@ -159,6 +159,29 @@ fn where_there_is_no_room_to_hold_nothing_is_taken_and_the_status_says_so() {
     assert_eq!(of_kind(&records, "refusals").next().unwrap()["count"], 1);
 }
 
+/// Counts the claims, and answers none.
+#[derive(Default)]
+struct Asked(std::sync::atomic::AtomicU32);
+
+impl stile_core::device::Asker for Asked {
+    fn claim(
+        &self,
+        _: &stile_core::protocol::ClaimRequest,
+        _: u32,
+    ) -> Option<stile_core::protocol::ClaimAnswer> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        None
+    }
+
+    fn verify(
+        &self,
+        _: &stile_core::protocol::VerifyRequest,
+        _: u32,
+    ) -> Option<stile_core::protocol::VerifyAnswer> {
+        None
+    }
+}
+
 /// A small file system of its own; unmounted when dropped.
 struct SmallDisk(PathBuf);
 
@@ -236,6 +259,22 @@ fn situation_14_a_full_disk_still_has_room_for_admissions_and_says_so() {
     }
     assert!(opened < 620, "the end was reached");
     assert_eq!(exported(&device).len(), opened);
+
+    // Nor does it claim what it cannot write: the visitor is sent to another gate.
+    let asked = Arc::new(Asked::default());
+    device.set_asker(asked.clone());
+    device.set_reachable(true);
+    for ticket in 615..620 {
+        assert!(!device.scan(&gate.g2(ticket)).opens);
+    }
+    assert_eq!(asked.0.load(Ordering::SeqCst), 0);
+    fs::remove_file(gate.folder.path().join("filler")).unwrap();
+    assert!(device.scan(&gate.g2(619)).opens);
+    assert_eq!(
+        asked.0.load(Ordering::SeqCst),
+        1,
+        "as before, once there is room"
+    );
 }
 
 #[test]

@@ -87,13 +87,20 @@ pub enum Event {
         again: u64,
     },
     /// The feed brings entries and exits of this gate that its journal does not have: it was put
-    /// back from an image, or damaged. They count from now on.
+    /// back from an image, or damaged, or a copy of it is at work. They count from now on.
     JournalWentBack {
         /// How many.
         lacking: usize,
     },
     /// The folder was last used on another machine.
     FolderCopied,
+    /// Lists in the folder could not be read or verified.
+    ListsDropped {
+        /// How many.
+        lists: usize,
+    },
+    /// There was no journal beside lists.
+    JournalGone,
     /// The wall clock is off.
     ClockWarning {
         /// By how much, in ms; positive when it is ahead.
@@ -242,6 +249,7 @@ impl Event {
             | Self::ServerWentBack { .. }
             | Self::JournalWentBack { .. }
             | Self::FolderCopied
+            | Self::ListsDropped { .. }
             | Self::ClockWarning { .. }
             | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
@@ -251,6 +259,7 @@ impl Event {
             | Self::FeedbackFailed { .. }
             | Self::OutputDropped { .. } => Weight::Warning,
             Self::JournalSalvaged { .. }
+            | Self::JournalGone
             | Self::Unauthorised { .. }
             | Self::StorageTrouble { .. }
             | Self::RelayFailed { .. }
@@ -314,8 +323,18 @@ impl fmt::Display for Event {
             ),
             Self::JournalWentBack { lacking } => write!(
                 f,
-                "this gate was put back from an image, or lost a part of its journal: {lacking} of \
-                 its entries and exits came back from the server; it goes on in a new log"
+                "{lacking} entries and exits of this gate came back from the server, which its \
+                 journal does not have: it was put back from an image, lost a part of its journal, \
+                 or another machine works with a copy of its folder"
+            ),
+            Self::ListsDropped { lists } => write!(
+                f,
+                "{lists} damaged lists were removed and are fetched again; without the network their \
+                 tickets are not known"
+            ),
+            Self::JournalGone => f.write_str(
+                "the journal is gone, and a new one begins: whom this gate admitted before is not \
+                 known until the server tells",
             ),
             Self::FolderCopied => f.write_str(
                 "this folder was last used on another machine; a new log starts. One of the two \

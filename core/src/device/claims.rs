@@ -136,7 +136,7 @@ impl Device {
     /// The claim for an entry; none where nothing is consumed, or a supervisor lets in anyway.
     fn claim_request(
         &self,
-        door: &Door,
+        door: &mut Door,
         prepared: &Prepared,
         decided: &Decided,
         (scan_id, ahead): (RecordId, u64),
@@ -149,7 +149,9 @@ impl Device {
             && !decided.waived.contains(&Reason::AlreadyUsed)
             && !door.desk.practice;
         let day = prepared.found().map(|found| &found.day);
-        consumes.then_some(())?;
+        // Where nothing can be written nobody is admitted, and a claim would hold the ticket against
+        // the gate that the visitor is sent to.
+        (consumes && door.journal.can_write()).then_some(())?;
         Some(ClaimRequest {
             scan_id,
             log_id: door.journal.log_id(),

@@ -19,6 +19,9 @@ pub enum FreePassageError {
     /// Staff must say why.
     #[error("free passage by staff needs a reason")]
     NoReason,
+    /// Practice opens for nobody.
+    #[error("this is practice, and opens for nobody; end it first")]
+    Practice,
     /// The record could not be made durable, and an `in` gate stays shut in doubt.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -45,6 +48,9 @@ impl Device {
             return Err(FreePassageError::NoReason);
         }
         let mut door = self.door();
+        if cause == FreePassageCause::Staff && door.desk.practice {
+            return Err(FreePassageError::Practice);
+        }
         let now = door.clock.now(self.platform.moment());
         Ok(self.hold_open(&mut door, now, cause, why)?)
     }
@@ -74,9 +80,11 @@ impl Device {
     }
 
     pub(super) fn keep_schedule_of(&self, door: &mut Door, now: Now) -> Option<ScheduleChange> {
-        let policy = Arc::clone(door.list_for(now.at)?.policy());
+        // Without a list there is no plan, and what it began ends: in doubt shut.
+        let policy = door.list_for(now.at).map(|list| Arc::clone(list.policy()));
         let second = now.at.seconds();
-        let planned = policy.free_passage.iter().find(|time| {
+        let mut plan = policy.iter().flat_map(|policy| &policy.free_passage);
+        let planned = plan.find(|time| {
             time.gate_id == self.gate_id && time.from <= second && second < time.until
         });
         let mut held = door.held_open.iter();

@@ -82,16 +82,19 @@ pub(super) fn load(folder: &Path, keys: &KeyRing) -> Vec<HeldList> {
 }
 
 /// Deletes list files that are not in use: half-built ones, rotten ones, those whose key is gone.
-/// They can be fetched again.
-pub(super) fn drop_unusable(folder: &Path, in_use: &[HeldList]) {
+/// They can be fetched again. Says how many of them were whole once.
+pub(super) fn drop_unusable(folder: &Path, in_use: &[HeldList]) -> usize {
     let used: Vec<_> = in_use
         .iter()
         .map(|list| list_path(folder, &list.day().service_day))
         .collect();
+    let mut dropped = 0;
     for path in list_files(folder).filter(|path| !used.contains(path)) {
+        dropped += usize::from(path.extension().is_some_and(|end| end == "db"));
         // One that stays behind is tried again at the next start.
         let _ = fs::remove_file(path);
     }
+    dropped
 }
 
 fn list_files(folder: &Path) -> impl Iterator<Item = PathBuf> {

@@ -102,8 +102,19 @@ pub struct Device {
     asker: Mutex<Option<Arc<dyn Asker>>>,
     pin_turn: operators::PinTurn,
     salvage: Option<Salvage>,
-    is_copied: bool,
+    amiss: Amiss,
     lock: Option<FolderLock>,
+}
+
+/// What may be amiss in a device's folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Amiss {
+    /// It was last used on another machine, and so may be in use there.
+    pub is_copied: bool,
+    /// Lists that could not be read or verified and were removed, to be fetched again.
+    pub lists_dropped: usize,
+    /// There was no journal beside lists: whom it admitted before is known only by the feed.
+    pub journal_gone: bool,
 }
 
 /// What a scan needs.
@@ -158,9 +169,16 @@ impl Device {
             platform,
             (opened.journal, opened.sync_log),
         )?;
-        lists::drop_unusable(folder, &device.door().lists);
+        let (lists_dropped, has_lists) = {
+            let lists = &device.door().lists;
+            (lists::drop_unusable(folder, lists), !lists.is_empty())
+        };
         device.salvage = opened.salvage;
-        device.is_copied = opened.is_copied;
+        device.amiss = Amiss {
+            is_copied: opened.is_copied,
+            lists_dropped,
+            journal_gone: opened.is_new && (has_lists || lists_dropped > 0),
+        };
         device.lock = Some(opened.lock);
         let room = Room::hold(folder, Arc::clone(&device.platform));
         device.door().journal.hold_room(room);
@@ -250,7 +268,7 @@ impl Device {
             asker: Mutex::new(None),
             pin_turn: operators::PinTurn::default(),
             salvage: None,
-            is_copied: false,
+            amiss: Amiss::default(),
             lock: None,
         })
     }
@@ -279,9 +297,9 @@ impl Device {
         self.salvage.as_ref()
     }
 
-    /// Whether its folder was last used on another machine, and so may be in use there.
-    pub fn is_copied(&self) -> bool {
-        self.is_copied
+    /// What was found amiss in its folder when it was opened.
+    pub fn amiss(&self) -> Amiss {
+        self.amiss
     }
 
     /// Whether server or hub answered lately, as the sync loop knows.

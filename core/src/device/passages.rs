@@ -55,8 +55,12 @@ impl Device {
         }
         let now = door.clock.now(self.platform.moment());
         let opened_for = match admission {
-            Some(id) => door.journal.record(id)?,
+            Some(id) => door.journal.admission(id)?,
             None => None,
+        };
+        let (opened_by, admission) = match &opened_for {
+            Some(record) => (admission, Some(record.id)),
+            None => (admission, admission),
         };
         let moves = opened_for.as_ref().and_then(|record| record.moves());
         let freed = match (&opened_for, &moves, outcome) {
@@ -86,8 +90,8 @@ impl Device {
                 .and_then(|one| one.service_day.clone()),
         });
         let record = self.log(&mut door, &gate, now, what)?;
-        if let Some(admission) = admission {
-            door.recent.forget_record(admission);
+        for record in [opened_by, admission].into_iter().flatten() {
+            door.recent.forget_record(record);
         }
         if let Some(moves) = moves {
             door.recent.forget(moves.ticket_number);

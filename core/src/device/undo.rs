@@ -35,7 +35,9 @@ impl Device {
     fn take_back(&self, of: RecordId, why: &str, mismatch: bool) -> Result<Undone, JournalError> {
         let mut door = self.door();
         let now = door.clock.now(self.platform.moment());
-        let record = door.journal.record(of)?.filter(can_be_undone);
+        let shown = of;
+        let record = door.journal.admission(shown)?.filter(can_be_undone);
+        let of = record.as_ref().map_or(shown, |record| record.id);
         let denied = match &record {
             None => Some(Denied::NothingThere),
             Some(_) if why.trim().is_empty() => Some(Denied::NoReason),
@@ -69,6 +71,7 @@ impl Device {
         let gate = self.gate(door.list_for(now.at));
         let written = self.log(&mut door, &gate, now, what)?;
         if denied.is_none() {
+            door.recent.forget_record(shown);
             door.recent.forget_record(of);
             door.unfinished.retain(|one| one.record_id != of);
             if let Some(ticket) = ticket_number {

@@ -28,7 +28,7 @@ use crate::fault;
 use crate::ids::{Checkpoint, DeviceId, LogId, RecordId, TicketNumber};
 use crate::platform::Random;
 use crate::protocol::RecordHead;
-use crate::record::{FreePassageCause, Record};
+use crate::record::{FreePassageCause, Record, What};
 use crate::time::{EpochMillis, ServiceDay};
 
 use effects::{CarriedOut, carry_out};
@@ -90,6 +90,8 @@ pub struct Journal {
     log: OwnLog,
     next_sequence: u64,
     room: Option<Room>,
+    /// Whether the last admission could not be written.
+    failed: bool,
     /// Tickets that moved anybody: most of those that are read have not, and need no look-up.
     moved: HashSet<TicketNumber>,
 }
@@ -171,8 +173,10 @@ impl Journal {
             Some(room) if !room.is_held() && !may_take_room => return Err(JournalError::NoRoom),
             _ => {}
         }
-        match (self.write_all(records), &mut self.room) {
-            (Err(error), Some(_)) if error.is_full() && !may_take_room => Err(JournalError::NoRoom),
+        let written = match (self.write_all(records), &mut self.room) {
+            (Err(error), Some(_)) if error.is_full() && !may_take_room => {
+                return Err(JournalError::NoRoom);
+            }
             (Err(error), Some(room)) if error.is_full() => {
                 if room.release() {
                     self.write_all(records)
@@ -181,7 +185,20 @@ impl Journal {
                 }
             }
             (written, _) => written,
+        };
+        self.failed = written.is_err();
+        written
+    }
+
+    /// Whether an admission can be written: as long as the last one could, or else by a try with as
+    /// much as one takes.
+    pub fn can_write(&mut self) -> bool {
+        if self.failed {
+            let _turn = self.turn.take();
+            let as_much = "0".repeat(room::BYTES_PER_ADMISSION);
+            self.failed = sync_log::put_fact(&self.connection, "try", &as_much).is_err();
         }
+        !self.failed
     }
 
     /// Holds room for an hour of admissions on the disk from now on. Where there is more than that, the
@@ -250,6 +267,15 @@ impl Journal {
     /// A record of this journal.
     pub fn record(&self, id: RecordId) -> Result<Option<Record>, JournalError> {
         Ok(effects::record_of(&self.connection, id)?)
+    }
+
+    /// The record of an admission: itself, or what a resume goes on with.
+    pub fn admission(&self, id: RecordId) -> Result<Option<Record>, JournalError> {
+        let record = self.record(id)?;
+        match record.as_ref().map(|record| &record.what) {
+            Some(What::Resume(resume)) => self.record(resume.refers_to),
+            _ => Ok(record),
+        }
     }
 
     /// Whether a record counts no longer.

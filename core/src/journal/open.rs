@@ -102,6 +102,8 @@ pub struct Opened {
     pub salvage: Option<Salvage>,
     /// Whether the folder was copied from another machine.
     pub is_copied: bool,
+    /// Whether there was none before.
+    pub is_new: bool,
     /// Holds the folder's lock as long as it lives.
     pub lock: FolderLock,
 }
@@ -115,6 +117,7 @@ pub struct FolderLock(#[expect(dead_code, reason = "held for its lock alone")] F
 /// names the machine. Where the disk is full, the room for admissions is given back for it.
 pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Opened, OpenError> {
     let lock = lock(folder)?;
+    let is_new = !folder.join(JOURNAL_FILE).exists();
     let views = match open_views(folder) {
         Err(error) if error.is_full() && room::give_back(folder) => open_views(folder)?,
         views => views?,
@@ -128,11 +131,13 @@ pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Ope
             log: OwnLog::new(fingerprint, random),
             next_sequence: 1,
             room: None,
+            failed: false,
             moved,
         },
         sync_log: views.sync_log,
         salvage: views.salvage,
         is_copied,
+        is_new,
         lock,
     })
 }
@@ -186,6 +191,7 @@ pub fn open_to_look(folder: &Path) -> Result<(Journal, SyncLog), OpenError> {
             log: OwnLog::none(),
             next_sequence: 0,
             room: None,
+            failed: false,
             moved,
         },
         sync_log,

@@ -15,9 +15,9 @@ use crate::record::{Answer, Record, What};
 const ADMISSIONS: u64 = 1_800;
 /// Disk that one admission takes at worst, in bytes: six pages of SQLite's log before it is folded
 /// back.
-const BYTES_PER_ADMISSION: u64 = 6 * 4096;
+pub(super) const BYTES_PER_ADMISSION: usize = 6 * 4096;
 /// The room held, in bytes: some 42 MiB.
-pub const RESERVE_BYTES: u64 = ADMISSIONS * BYTES_PER_ADMISSION;
+pub const RESERVE_BYTES: u64 = ADMISSIONS * BYTES_PER_ADMISSION as u64;
 /// Free room below which somebody is told, in bytes: a list of 100,000 tickets twice over.
 pub const LOW_BYTES: u64 = 128 * 1024 * 1024;
 

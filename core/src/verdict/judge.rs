@@ -173,6 +173,7 @@ impl<'a> Judge<'a> {
     fn admission(&self) -> Admission {
         let persons = self.question.persons;
         let remaining = match self.admits() {
+            _ if self.question.gate.direction == Direction::Out => 0,
             Some(_) => self.remaining().saturating_sub(u32::from(persons)),
             None => 0,
         };

@@ -128,7 +128,7 @@ pub enum Verdict {
 pub struct Admission {
     /// Persons admitted.
     pub persons: u8,
-    /// Persons who may still enter by the ticket afterwards.
+    /// Persons who may still enter by the ticket afterwards; 0 at exits, where nobody enters.
     pub remaining: u32,
     /// What the record notes.
     pub flags: Vec<Flag>,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use stile_core::device::DeviceError;
+use stile_core::device::{Amiss, DeviceError};
 use stile_core::journal::OpenError;
 use stile_core::reason::Reason;
 
@@ -151,13 +151,13 @@ fn situation_32_a_copied_folder_on_another_machine_starts_a_new_log() {
     drop(device);
     *gate.platform.machine.lock().unwrap() = "another machine".into();
     let device = gate.open();
-    assert!(device.is_copied(), "and says so");
+    assert!(device.amiss().is_copied, "and says so");
     device.scan(&gate.g2(1));
     let records = exported(&device);
     assert_ne!(records[0].log_id, records[1].log_id);
     assert_eq!((records[0].sequence, records[1].sequence), (1, 1));
     drop(device);
-    assert!(!gate.open().is_copied(), "once");
+    assert!(!gate.open().amiss().is_copied, "once");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn situation_32_a_journal_that_was_put_back_uses_no_sequence_twice() {
     fs::write(&journal, image).unwrap();
 
     let device = gate.open();
-    assert!(!device.is_copied());
+    assert_eq!(device.amiss(), Amiss::default());
     device.scan(&gate.g2(2));
     let kept = exported(&device);
     let places: std::collections::HashSet<_> = std::iter::once(&lost)
@@ -203,4 +203,16 @@ fn scans_never_make_the_write_ahead_log_longer_as_long_as_it_is_looked_after() {
     assert_eq!(length(), at_first);
     drop(device);
     assert_eq!(exported(&gate.open()).len(), 1_000);
+}
+
+#[test]
+fn a_journal_that_is_gone_beside_lists_is_told() {
+    let gate = at_gate();
+    drop(gate.ready());
+    assert_eq!(gate.open().amiss(), Amiss::default());
+    for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+        let _ = fs::remove_file(gate.folder.path().join(name));
+    }
+    assert!(gate.open().amiss().journal_gone);
+    assert!(!gate.open().amiss().journal_gone, "once");
 }

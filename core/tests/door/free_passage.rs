@@ -80,3 +80,34 @@ fn the_plan_opens_the_gate_and_shuts_it_again() {
     assert_eq!(said[0]["why"], "open day");
     assert_eq!(said.len(), 2);
 }
+
+#[test]
+fn a_plan_whose_list_is_gone_ends_and_the_gate_is_shut() {
+    let mut scene = scene(1);
+    scene.venue.policy.free_passage = vec![FreePassageTime {
+        gate_id: id("arm-1"),
+        from: EpochSeconds(NINE),
+        until: EpochSeconds(NINE + 120),
+        why: "open day".into(),
+    }];
+    let device = at(&scene, "arm-1");
+    assert!(device.scan(&scene.g2(0)).free_passage);
+    drop(device);
+    for entry in std::fs::read_dir(scene.folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with("whitelist-")
+        {
+            std::fs::write(path, b"rotten").unwrap();
+        }
+    }
+    let device = reopened(&scene, "arm-1");
+    assert_eq!(device.amiss().lists_dropped, 1);
+    let outcome = device.scan(&scene.g2(0));
+    assert!(!outcome.opens && !outcome.free_passage);
+    assert_eq!(device.free_passage(), None);
+}

@@ -66,6 +66,36 @@ fn situation_13_a_check_in_that_the_gate_did_not_open_for_resumes_once_after_a_c
 }
 
 #[test]
+fn situation_13_what_was_resumed_is_taken_back_and_freed_as_the_admission_that_it_is() {
+    for by_sensor in [false, true] {
+        let scene = scene(1);
+        let device = at(&scene, "arm-1");
+        let admitted = device.scan(&scene.g2(0)).record_id.unwrap();
+        drop(device);
+        scene.reboot(5_000);
+        let device = reopened(&scene, "arm-1");
+        let resumed = device.scan(&scene.g2(0));
+        assert!(resumed.resumed);
+        let (kind, of) = match by_sensor {
+            true => {
+                assert!(device.passage(resumed.record_id, NotPassed).unwrap().frees);
+                ("passage", resumed.record_id)
+            }
+            false => {
+                let undone = device.does_not_match(resumed.record_id.unwrap());
+                assert_eq!(undone.unwrap().denied, None);
+                ("undo", resumed.record_id)
+            }
+        };
+        assert!(of.is_some());
+        let record = records(&device, kind).remove(0);
+        assert_eq!(record["refers_to"], serde_json::json!(admitted));
+        let again = device.scan(&scene.g2(0));
+        assert!(again.opens && !again.resumed, "free for another visitor");
+    }
+}
+
+#[test]
 fn situation_13_one_that_was_released_does_not_resume() {
     let scene = scene(1);
     let device = at(&scene, "arm-1");

@@ -34,3 +34,14 @@ fn a_forged_code_opens_an_exit_and_counts_for_nobody() {
     assert_eq!(at.reason(), None);
     assert!(!at.judged().genuine);
 }
+
+#[test]
+fn an_exit_does_not_say_how_many_may_enter() {
+    let mut at = At::new();
+    at.gate.direction = Direction::Out;
+    at.ticket().admits = 3;
+    let stile_core::verdict::Verdict::Admit(admission) = at.judged().verdict else {
+        panic!("an exit opens");
+    };
+    assert_eq!(admission.remaining, 0);
+}

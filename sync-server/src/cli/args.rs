@@ -382,7 +382,7 @@ pub struct KeyAdd {
 #[derive(Debug, Subcommand)]
 pub enum OperatorCommand {
     /// Creates an operator or changes one, with the PIN that stands on standard input's first
-    /// line. Prints the text of a new operator's staff QR, this once; `--new-badge` makes another.
+    /// line. `--new-badge` makes a staff QR and prints its text, this once.
     Set(OperatorSet),
     /// Lists the operators, without their PINs.
     List {

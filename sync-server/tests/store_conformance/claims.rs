@@ -102,6 +102,30 @@ pub async fn a_device_that_died_before_the_record_is_not_refused_by_its_own_clai
     assert!(!claim(&bed, &north, "t0", later).await.granted);
 }
 
+pub async fn a_device_that_begins_another_log_gives_up_what_it_claimed_in_the_one_before(
+    stores: &dyn Stores,
+) {
+    let bed = Bed::on(stores.make().await).await;
+    bed.put_many_tickets(3).await;
+    let (mut north, south) = (bed.device(1).await, bed.device(2).await);
+    let with = |n: u8| json!({ "scan_id": RecordId::at(NOW, [n; 10]) });
+    assert!(claim(&bed, &north, "t0", with(1)).await.granted);
+    assert!(claim(&bed, &north, "t1", with(2)).await.granted);
+    // It died before either record, and starts again.
+    north.log_id = RecordId::at(NOW, [3; 10]).0;
+    assert!(claim(&bed, &north, "t0", with(4)).await.granted);
+    assert!(!claim(&bed, &south, "t0", with(5)).await.granted);
+    assert!(!claim(&bed, &south, "t1", with(6)).await.granted);
+    // Whatever it uploads of the new log is later than all of the one before.
+    file(
+        &bed,
+        &mut north,
+        json!({ "ticket_id": "t2", "at": NOW.plus(5) }),
+    )
+    .await;
+    assert!(claim(&bed, &south, "t1", with(7)).await.granted);
+}
+
 pub async fn of_many_claims_at_once_exactly_one_is_granted(stores: &dyn Stores) {
     let bed = Arc::new(Bed::on(stores.make().await).await);
     bed.put_many_tickets(8).await;

@@ -144,6 +144,7 @@ macro_rules! every_test_for {
             claims:
                 a_claim_holds_the_admission_and_the_other_hears_who_has_it,
                 a_device_that_died_before_the_record_is_not_refused_by_its_own_claim,
+                a_device_that_begins_another_log_gives_up_what_it_claimed_in_the_one_before,
                 of_many_claims_at_once_exactly_one_is_granted,
                 a_claim_is_answered_while_imports_are_written,
                 a_refusal_frees_what_was_claimed,

@@ -169,8 +169,16 @@ fn work(
             records: salvage.records,
         });
     }
-    if device.is_copied() {
-        lines.event(Event::FolderCopied);
+    let found = device.amiss();
+    let amiss = [
+        found.is_copied.then_some(Event::FolderCopied),
+        found.journal_gone.then_some(Event::JournalGone),
+        (found.lists_dropped > 0).then_some(Event::ListsDropped {
+            lists: found.lists_dropped,
+        }),
+    ];
+    for event in amiss.into_iter().flatten() {
+        lines.event(event);
     }
     let (folder, clock) = (data.to_owned(), Arc::clone(&platform));
     let (sync_beats, manager) = (Arc::clone(&beats), Arc::clone(&notifier));

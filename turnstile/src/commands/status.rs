@@ -161,7 +161,7 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
     if live.practice {
         writeln!(
             out,
-            "practice: nothing counts, and the gate opens to nobody"
+            "practice: nothing counts, and no reading opens the gate"
         )?;
     }
     if let Some(operator) = &live.signed_in {

@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use stile_core::device::{
-    Device, HandOver, OrderTicket, OverrideAsked, Say, ScanOutcome, SignedIn, TicketFound,
+    Device, FreePassageError, HandOver, OrderTicket, OverrideAsked, Say, ScanOutcome, SignedIn,
+    TicketFound,
 };
 use stile_core::ids::{OrderNumber, RecordId, TicketId};
 use stile_core::record::{Denied, FreePassageCause, Mode};
@@ -295,6 +296,9 @@ impl Desk {
         match (done, why) {
             (Ok(()), Some(_)) => self.recorded(phrases::FREE_PASSAGE.sentence()),
             (Ok(()), None) => self.recorded(phrases::SAY_FREE_ENDED.sentence()),
+            (Err(FreePassageError::Practice), _) => {
+                Answer::Failed(phrases::SAY_PRACTICE_STAYS_SHUT.sentence())
+            }
             (Err(error), _) => failed(&error),
         }
     }

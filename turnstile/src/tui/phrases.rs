@@ -187,10 +187,11 @@ phrases! {
     ASK_FURTHER = "还有另一个原因，也要放行吗？", "A further reason stands. Waive it too?";
 
     // Notices.
-    SAY_MISMATCH = "已撤销：人票不符。此票可再次使用。", "Taken back: does not match. The ticket is free again.";
-    SAY_UNDONE = "已撤销，此票可再次使用。", "Taken back; the ticket is free again.";
+    SAY_MISMATCH = "已撤销：人票不符。此次放行不再计入。", "Taken back: does not match. That admission counts no more.";
+    SAY_UNDONE = "已撤销，此次放行不再计入。", "Taken back; that admission counts no more.";
     SAY_WALK_IN_UNDONE = "已撤销，这些无票人员不再计入。", "Taken back; those without a ticket count no more.";
     TAKEN_BACK = "已撤销", "UNDONE";
+    SAY_PRACTICE_STAYS_SHUT = "练习中闸机不开；请先结束练习（t）。", "Practice opens for nobody; end it first (t).";
     SAY_PRACTICE_ENDED = "练习结束，之后的扫码都会计入。", "Practice has ended; readings count from now on.";
     SAY_FREE_ENDED = "自由通行结束，闸机恢复验票。", "Free passage has ended; tickets are asked for again.";
     SAY_CLOCK_SET = "时间已设置并记录。", "The clock is set, and that is on record.";

@@ -123,6 +123,9 @@ impl Screen {
         self.last.truncate(LAST_READINGS);
         self.fresh = FRESH_STATES;
         self.next_persons = 1;
+        // What was said of the reading before must not stand under this one.
+        self.notice
+            .take_if(|notice| notice.weight == Weight::Normal);
         // The same visitor again: what is done is done about the same record.
         let before = self.shown.as_ref().and_then(|before| before.record_id);
         let is_same = before.is_some() && before == shown.record_id;

@@ -20,8 +20,12 @@ pub fn told(event: &Event) -> Option<Sentence> {
             format!("本机记录文件曾损坏，已救出{records}条，请告诉管理员。")
         }
         Event::JournalWentBack { lacking } => {
-            format!("本机曾被还原：{lacking}条进出记录已从服务器取回，另起新日志。请告诉管理员。")
+            format!(
+                "服务器有{lacking}条本机没有的进出记录，已取回：本机曾被还原，或有另一台用了同样的数据。请告诉管理员。"
+            )
         }
+        Event::ListsDropped { lists } => format!("{lists}份名单损坏，已删除，联网后重取。"),
+        Event::JournalGone => "本机记录文件不见了，联网前不知道谁已入场。请马上告诉管理员。".into(),
         Event::FolderCopied => "本机数据来自另一台机器，已另起新日志，请告诉管理员。".into(),
         Event::CodeBroken { scanner } => format!("{scanner}：读到残缺的内容，已丢弃，请再扫。"),
         Event::ScannerLost { scanner, .. } => format!("扫码枪断开：{scanner}。接上后自动恢复。"),

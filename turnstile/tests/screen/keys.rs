@@ -180,7 +180,7 @@ fn what_is_taken_back_is_green_no_more_and_marked_among_the_last_scans() {
             mismatch,
         });
         assert!(hands.0.fresh().is_none());
-        assert!(hands.shows("↶ UNDONE") && hands.shows("he ticket is free again."));
+        assert!(hands.shows("↶ UNDONE") && hands.shows("hat admission counts no more."));
         assert!(!hands.shows("ADMIT") && !hands.shows("3 more may enter"));
         for key in ["+", "x", "u"] {
             assert_eq!(hands.type_in(key), []);
@@ -210,7 +210,10 @@ fn persons_without_a_ticket_are_shown_with_number_and_category_and_spoken_of_as_
         of: record(1),
         mismatch: false,
     });
-    assert!(hands.shows("those without a ticket count no more") && !hands.shows("free again"));
+    assert!(
+        hands.shows("those without a ticket count no more")
+            && !hands.shows("That admission counts")
+    );
 }
 
 #[test]
@@ -219,4 +222,20 @@ fn refused_readings_are_handed_over_in_the_guards_language() {
     hands.answer(Answer::HandOver(Box::new(counts())));
     assert!(hands.shows("已使用") && hands.shows("未到时间"));
     assert!(!hands.shows("already_used") && !hands.shows("too_early"));
+}
+
+#[test]
+fn what_was_said_of_one_reading_does_not_stand_under_the_next() {
+    let mut hands = Hands::after(admitted());
+    hands.type_in("x");
+    hands.answer(Answer::TakenBack {
+        of: record(1),
+        mismatch: true,
+    });
+    assert!(hands.shows("That admission counts no more."));
+    hands.see(Shown {
+        record_id: Some(record(9)),
+        ..party()
+    });
+    assert!(!hands.shows("That admission counts no more."));
 }

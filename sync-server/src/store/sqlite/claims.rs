@@ -84,8 +84,8 @@ fn judge(
     })
 }
 
-/// A device that asks for a place of its log once more has no record there: what it claimed for
-/// that place before, such as right before a crash, holds the ticket against nobody.
+/// A device that asks for a place of its log once more has no record there, and one that asks in
+/// another log has begun that since: what it claimed before a crash holds the ticket against nobody.
 fn void_unwritten(
     connection: &Connection,
     venue: VenueNumber,
@@ -98,7 +98,7 @@ fn void_unwritten(
         .prepare_cached(
             "UPDATE claims INDEXED BY claims_of_admission SET live = 0
              WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4 AND live
-               AND device_id = ?5 AND log_id = ?6 AND sequence >= ?7",
+               AND device_id = ?5 AND (log_id <> ?6 OR sequence >= ?7)",
         )?
         .execute(params![
             venue,
@@ -244,25 +244,27 @@ pub(super) fn settle(connection: &Connection, venue: VenueNumber, scan_id: Recor
     Ok(())
 }
 
-/// The device has uploaded its log up to here: claims from before, whose records did not come,
-/// are void.
+/// The device has uploaded its log up to a record of this time: claims from before, whose records
+/// did not come, are void; those of earlier logs too, whose records go up before a later log's.
 pub(super) fn pass(
     connection: &Connection,
     venue: VenueNumber,
     device: &DeviceId,
     log_id: LogId,
-    sequence: u64,
+    (sequence, at): (u64, EpochMillis),
 ) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE claims INDEXED BY claims_of_device SET live = 0
-             WHERE venue = ?1 AND device_id = ?2 AND log_id = ?3 AND sequence < ?4 AND live",
+             WHERE venue = ?1 AND device_id = ?2 AND live
+               AND (log_id = ?3 AND sequence < ?4 OR log_id <> ?3 AND at < ?5)",
         )?
         .execute(params![
             venue.0,
             device.as_str(),
             log_id.0,
-            to_i64(sequence)?
+            to_i64(sequence)?,
+            at.0
         ])?;
     Ok(())
 }

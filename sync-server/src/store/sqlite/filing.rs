@@ -231,7 +231,7 @@ impl Filing<'_> {
         for log in &self.logs {
             let records = self.batch.records.iter();
             let of_log = records.filter(|record| record.log_id == log.log_id);
-            if let Some(last) = of_log.map(|record| record.sequence).max() {
+            if let Some(last) = of_log.map(|record| (record.sequence, record.at)).max() {
                 claims::pass(connection, venue, &self.batch.device_id, log.log_id, last)?;
             }
         }
