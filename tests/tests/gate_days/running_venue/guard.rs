@@ -138,14 +138,14 @@ impl Guard {
         if self.is_open(TITLE_UNDO)? {
             self.terminal.press(&format!("{reason}\r"))?;
         }
-        self.is_done("Taken back; the ticket is free again.")
+        self.is_done("Taken back; that admission counts no more.")
     }
 
     /// Takes back the admission that was shown last, since the ticket is somebody else's.
     pub fn does_not_match(&mut self) -> Result<bool> {
         self.rest()?;
         self.terminal.press("x")?;
-        self.is_done("Taken back: does not match. The ticket is free again.")
+        self.is_done("Taken back: does not match. That admission counts no more.")
     }
 
     /// Has a supervisor waive the refusal that was shown last.
