@@ -221,6 +221,19 @@ impl Device {
         self.door().recent.gate_closed();
     }
 
+    /// The verdict on a reading now, and nothing else: changes nothing and asks nobody.
+    pub fn verdict(&self, reading: &[u8]) -> Result<Verdict, ListError> {
+        let mut door = self.door();
+        let now = door.clock.look(self.platform.moment());
+        let input = Input::Reading(reading.to_vec());
+        let asking = Asking {
+            may_ask: false,
+            ..Asking::plain(&input)
+        };
+        let (_, judged) = self.judge(&mut door, &asking, now)?;
+        Ok(judged.verdict)
+    }
+
     /// What the gate would answer to a reading, now or at a time, and how it comes to it.
     /// Changes nothing and asks nobody.
     pub fn explain(&self, reading: &[u8], at: Option<EpochMillis>) -> Result<Explained, ListError> {
