@@ -94,6 +94,12 @@ pub struct Problem {
     pub detail: String,
     /// The stable name for programs.
     pub code: Code,
+    /// The id of the request, as in the answer's `x-request-id` and in the server's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The trace that the request was part of, as in its `traceparent` if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 impl Problem {
@@ -105,6 +111,8 @@ impl Problem {
             status: code.status(),
             detail: detail.into(),
             code,
+            request_id: None,
+            trace: None,
         }
     }
 }

@@ -24,6 +24,7 @@ pub fn start(format: LogFormat) {
             .with_ansi(stderr().is_terminal())
             .with_target(false)
             .init(),
-        LogFormat::Json => logs.json().init(),
+        // The one span is a request's; what it says stands once.
+        LogFormat::Json => logs.json().with_span_list(false).init(),
     }
 }

@@ -13,9 +13,9 @@ use utoipa::IntoParams;
 use super::App;
 use super::answer::Json;
 use super::auth::Caller;
-use super::log::Trace;
 use super::params::{QueryParams, wrong};
 use super::refusal::{Refusal, RefusedWith};
+use super::trace::Trace;
 use crate::acting::{ActResult, ActRow, ActedBy};
 
 /// Acts of one piece, unless it asks for fewer.
@@ -37,7 +37,7 @@ pub async fn audited(
         thing: thing(&mut parts).await,
         result: stored,
         count: None,
-        trace: parts.extensions.get().map(|Trace(id)| id.clone()),
+        trace: parts.extensions.get().map(|trace: &Trace| trace.id.clone()),
     };
     let server = app.server();
     let acting = server.begin_act_with(row, Some(&caller.venue)).await?;

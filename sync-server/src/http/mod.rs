@@ -32,6 +32,7 @@ mod serve;
 mod sessions;
 mod ticket_files;
 mod tickets;
+mod trace;
 mod visitors;
 
 use std::any::Any;

@@ -12,6 +12,7 @@ use utoipa::openapi::{ComponentsBuilder, InfoBuilder, LicenseBuilder, OpenApi, O
 use super::App;
 use super::answer::with_type;
 use super::routes::{API_KEY, DEVICE};
+use super::trace::REQUEST_ID;
 
 /// Everything of the document but the routes and their types.
 pub fn head() -> OpenApi {
@@ -19,8 +20,9 @@ pub fn head() -> OpenApi {
         "What gates and the booking back end say to Stile's sync server.\n\n\
          Every answer has the headers `{TIME_HEADER}` (the server's time, epoch milliseconds) and \
          `{GENERATION_HEADER}` (UTC seconds at which its data was last put back from a backup, 0 \
-         at first). Every error is an RFC 9457 document with a stable `code`. Bodies may be sent \
-         compressed with gzip or zstd."
+         at first), and `{REQUEST_ID}`: the request's, where that is 16 to 74 hex digits and hyphens, \
+         else a new one. Every error is an RFC 9457 document with a stable `code`; the trace of a \
+         `traceparent` goes on in the server's log. Bodies may be sent compressed with gzip or zstd."
     );
     let info = InfoBuilder::new()
         .title("Stile sync server")

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stile_core::protocol::{Code, Problem};
 
+use super::trace::Trace;
 use crate::ServerError;
 use crate::config::RETRY_AFTER_S;
 
@@ -21,7 +22,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 /// Why a request is refused.
 #[derive(Debug, Clone)]
 pub struct Refusal {
-    problem: Problem,
+    problem: Box<Problem>,
     /// Members of the document beside those that every problem has.
     members: Map<String, Value>,
 }
@@ -31,7 +32,7 @@ impl Refusal {
     /// the client sent.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
-            problem: Problem::new(code, detail),
+            problem: Box::new(Problem::new(code, detail)),
             members: Map::new(),
         }
     }
@@ -63,7 +64,7 @@ impl Refusal {
 pub fn either<T>(result: Result<T, impl Into<Refusal>>) -> (Option<T>, Option<Problem>) {
     match result {
         Ok(done) => (Some(done), None),
-        Err(error) => (None, Some(error.into().problem)),
+        Err(error) => (None, Some(*error.into().problem)),
     }
 }
 
@@ -85,8 +86,12 @@ impl From<ServerError> for Refusal {
 pub struct RefusedWith(pub Code);
 
 impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
+    fn into_response(mut self) -> Response {
         let code = self.problem.code;
+        if let Some(Trace { request_id, id }) = Trace::current() {
+            self.problem.request_id = Some(request_id);
+            self.problem.trace = Some(id);
+        }
         let document = Document {
             problem: &self.problem,
             members: &self.members,

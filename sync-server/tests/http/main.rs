@@ -25,6 +25,7 @@ mod matrix;
 mod operators;
 mod program;
 mod pulls;
+mod quiet;
 mod shared_codes;
 mod sisters;
 mod site;

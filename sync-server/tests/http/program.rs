@@ -74,9 +74,15 @@ impl Program {
     }
 
     fn serve_with(&self, flags: &[&str], stderr: Stdio) -> Serving {
+        self.serve_logging(flags, "info", stderr)
+    }
+
+    /// Serves, and logs what is of a level.
+    pub fn serve_logging(&self, flags: &[&str], level: &str, stderr: Stdio) -> Serving {
         let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
         let mut command = self.command(&args);
         let mut child = command
+            .env("STILE_LOG", level)
             .stdout(Stdio::piped())
             .stderr(stderr)
             .spawn()

@@ -12,6 +12,7 @@ use stile_core::keys::DeviceSigningKey;
 use stile_core::policy::Policy;
 use stile_core::protocol::{EnrolAnswer, EnrolRequest, Enrolment, EnrolmentText, SignedBatch};
 use stile_core::signed::{Domain, Signed};
+use stile_core::time::EpochMillis;
 use stile_sync_server::clock::SystemClock;
 use stile_sync_server::config::Limits;
 use stile_sync_server::http;
@@ -267,6 +268,11 @@ pub async fn refusal(response: Response) -> (StatusCode, String, Value) {
     assert_eq!(problem["type"], format!("about:blank#{code}"));
     assert!(!problem["title"].as_str().unwrap().is_empty());
     assert!(!problem["detail"].as_str().unwrap().is_empty());
+    assert_eq!(
+        problem["request_id"],
+        headers["x-request-id"].to_str().unwrap()
+    );
+    assert_eq!(problem["trace"].as_str().unwrap().len(), 32);
     (status, code, problem)
 }
 
@@ -286,8 +292,12 @@ impl Gatekeeper {
 
     /// The next record of its log: the ticket was admitted now.
     pub fn admits(&mut self, site: &Site, ticket: &Value) -> Value {
+        self.admits_at(site.server.now(), ticket)
+    }
+
+    /// The same at another time.
+    pub fn admits_at(&mut self, now: EpochMillis, ticket: &Value) -> Value {
         self.made += 1;
-        let now = site.server.now();
         let id = Uuid::from_u128(self.log.as_u128() ^ u128::from(self.made));
         json!({
             "id": id, "log_id": self.log, "sequence": self.made,
