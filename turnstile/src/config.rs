@@ -28,8 +28,9 @@ pub const CONFIG_FILE: &str = "stile-gate.toml";
 /// to see it.
 pub const DEFAULT_HOLD_MS: u64 = 500;
 
-/// How long a pulse keeps the relay open, in ms: a gate held open longer lets a second person in.
-pub type HoldMs = Ms<0, 10_000>;
+/// How long a pulse keeps the relay open, in ms: none opens no gate, and one held open longer lets
+/// a second person in.
+pub type HoldMs = Ms<1, 10_000>;
 /// How long a line is quiet behind a code, in ms: at 9600 baud a character takes one and a busy
 /// board may lose some; and a visitor waits for it after each reading.
 pub type IdleGapMs = Ms<5, 2_000>;
@@ -53,9 +54,17 @@ pub enum ConfigError {
         /// What is wrong, and where.
         source: Box<toml::de::Error>,
     },
-    /// Standard input can be read once.
-    #[error("stdin is named twice as a scanner")]
-    StdinTwice,
+    /// It is not text.
+    #[error("{path}: line {line} is not UTF-8; write it as UTF-8 text")]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where, from 1.
+        line: usize,
+    },
+    /// Each scanner has one reader: two would each get some of its bytes.
+    #[error("scanners: `{0}` is named twice; name each scanner once")]
+    ScannerTwice(String),
 }
 
 /// A time in ms that is within bounds from the moment that it is read.
@@ -204,11 +213,18 @@ impl Settings {
     /// Reads the file that is named, or else the data folder's own if there is one.
     pub fn load(data: &Path, named: Option<&Path>) -> Result<Self, ConfigError> {
         let path = named.map_or_else(|| data.join(CONFIG_FILE), Path::to_owned);
-        match fs::read_to_string(&path) {
-            Ok(text) => toml::from_str(&text).map_err(|source| ConfigError::Toml {
-                path,
-                source: Box::new(source),
-            }),
+        match fs::read(&path) {
+            Ok(bytes) => match str::from_utf8(&bytes) {
+                Ok(text) => toml::from_str(text).map_err(|source| ConfigError::Toml {
+                    path,
+                    source: Box::new(source),
+                }),
+                Err(error) => {
+                    let before = &bytes[..error.valid_up_to()];
+                    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                    Err(ConfigError::NotText { path, line })
+                }
+            },
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
                 Ok(Self::default())
             }
@@ -245,9 +261,10 @@ impl Settings {
             true => vec![ScannerSpec::Stdin],
             false => self.scanners,
         };
-        let stdins = scanners.iter().filter(|one| **one == ScannerSpec::Stdin);
-        if stdins.count() > 1 {
-            return Err(ConfigError::StdinTwice);
+        for (n, scanner) in scanners.iter().enumerate() {
+            if scanner.is_one() && scanners[..n].contains(scanner) {
+                return Err(ConfigError::ScannerTwice(scanner.to_string()));
+            }
         }
         Ok(Config {
             gate: self.gate,
@@ -424,13 +441,34 @@ mod tests {
 
     #[test]
     fn a_number_that_makes_no_sense_is_told_with_its_bounds() {
-        let message = read("[relay]\nhold_ms = 10001").unwrap_err().to_string();
-        assert!(message.contains("it must be 0 to 10000 ms"), "{message}");
+        for ms in [0, 10_001] {
+            let message = read(&format!("[relay]\nhold_ms = {ms}"));
+            let message = message.unwrap_err().to_string();
+            assert!(message.contains("it must be 1 to 10000 ms"), "{message}");
+        }
     }
 
     #[test]
-    fn stdin_is_one_scanner() {
-        let twice = read("scanners = [\"stdin\", \"stdin\"]").unwrap().finish();
-        assert!(matches!(twice, Err(ConfigError::StdinTwice)));
+    fn each_scanner_is_named_once() {
+        for scanner in ["stdin", "serial:/dev/ttyUSB0:9600", "tcp:127.0.0.1:7001"] {
+            let twice = format!("scanners = [\"{scanner}\", \"tcp:127.0.0.1:1\", \"{scanner}\"]");
+            let message = read(&twice).unwrap().finish().unwrap_err().to_string();
+            assert!(
+                message.contains(&format!("`{scanner}` is named twice")),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_is_told_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(
+            folder.path().join(CONFIG_FILE),
+            b"gate = \"a\"\n\n# \xb1\xb1\n",
+        )
+        .unwrap();
+        let message = Settings::load(folder.path(), None).unwrap_err().to_string();
+        assert!(message.contains("line 3 is not UTF-8"), "{message}");
     }
 }

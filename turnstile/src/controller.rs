@@ -84,7 +84,14 @@ impl Controller {
     }
 
     fn read(&self, reading: Reading) {
-        let Reading { bytes, read_at } = reading;
+        let Reading {
+            bytes,
+            read_at,
+            may_be_rest,
+        } = reading;
+        if let Some(scanner) = may_be_rest.filter(|_| self.device.is_no_code(&bytes)) {
+            return self.lines.event(Event::CodeBroken { scanner });
+        }
         let Some(guard) = &self.guard else {
             self.wait_for_relay();
             if self.pulses.is_stopping() {

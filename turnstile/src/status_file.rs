@@ -64,10 +64,7 @@ impl StatusFile {
             Some(list) => format!("list of {} v{}", list.service_day, list.version),
             None => "no list".into(),
         };
-        let network = match self.live.online {
-            true => "online",
-            false => "offline",
-        };
+        let network = self.live.network().as_str();
         let mut line = format!("gate {}: {network}, {list}", self.gate_id);
         if let Some(off_ms) = self.live.clock.wall_off_ms {
             line.push_str(&format!(", clock off by {} s", off_ms / 1000));
@@ -135,6 +132,7 @@ mod tests {
                 keys: KeyStatus::default(),
                 room: RoomStatus::default(),
                 online: false,
+                unanswered: false,
                 clock: ClockStatus {
                     now: EpochMillis(0),
                     u_ms: 0,

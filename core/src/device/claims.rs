@@ -30,9 +30,18 @@ pub trait Asker: Send + Sync {
     fn verify(&self, request: &VerifyRequest, deadline_ms: u32) -> Option<VerifyAnswer>;
 }
 
-/// The last round trips of questions, in ms.
+/// For how long a question without an answer is worth telling, in ms: no longer than a server that
+/// is silent altogether counts as reachable.
+const WORTH_TELLING_MS: i64 = 60_000;
+
+/// The last round trips of questions.
 #[derive(Debug, Default)]
-pub(super) struct RoundTrips(VecDeque<u32>);
+pub(super) struct RoundTrips {
+    /// In ms.
+    last: VecDeque<u32>,
+    /// When the last one was given up, on the boot-time clock in ms, unless it was answered.
+    unanswered_at: Option<i64>,
+}
 
 impl RoundTrips {
     /// How long to wait for an answer: twice the median, within the policy's least and most; the
@@ -41,7 +50,7 @@ impl RoundTrips {
         if most == 0 {
             return None;
         }
-        let mut sorted: Vec<_> = self.0.iter().copied().collect();
+        let mut sorted: Vec<_> = self.last.iter().copied().collect();
         sorted.sort_unstable();
         let wanted = match sorted.get(sorted.len() / 2) {
             Some(median) => median.saturating_mul(2),
@@ -53,10 +62,16 @@ impl RoundTrips {
     /// A question took so long. One without an answer counts as its whole deadline, so that a
     /// network that became slow is waited for a little longer each time.
     fn took(&mut self, ms: u32) {
-        if self.0.len() == ROUND_TRIPS {
-            self.0.pop_front();
+        if self.last.len() == ROUND_TRIPS {
+            self.last.pop_front();
         }
-        self.0.push_back(ms);
+        self.last.push_back(ms);
+    }
+
+    /// Whether the last question found no answer, not long ago.
+    pub fn is_unanswered(&self, boot_ms: i64) -> bool {
+        self.unanswered_at
+            .is_some_and(|at| boot_ms.saturating_sub(at) < WORTH_TELLING_MS)
     }
 }
 
@@ -198,6 +213,10 @@ impl Device {
             Some(_) => took,
             None => took.max(deadline_ms),
         });
+        door.round_trips.unanswered_at = match answer {
+            Some(_) => None,
+            None => Some(self.platform.moment().boot_ms),
+        };
         Some(answer)
     }
 }

@@ -57,7 +57,9 @@ pub use passages::PassageNoted;
 pub use scan::{Explained, Say, ScanOutcome, TicketShown};
 pub use set_clock::ClockError;
 pub use settings::{ListTaken, SettingsPart};
-pub use status::{ClockStatus, FreePassageStatus, KeyStatus, ListStatus, LiveStatus, Status};
+pub use status::{
+    ClockStatus, FreePassageStatus, KeyStatus, ListStatus, LiveStatus, Network, Status,
+};
 pub use today::{SetAside, Today};
 pub use undo::Undone;
 pub use uploads::{Upload, Uploaded};
@@ -81,7 +83,9 @@ pub enum DeviceError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The gate is not one of those that it was enrolled for.
-    #[error("this device may serve {allowed}, not {asked}")]
+    #[error(
+        "gate {asked} is none that this device was enrolled for; name one of {allowed}, or enrol it anew"
+    )]
     Gate {
         /// The gate asked for.
         asked: String,

@@ -32,12 +32,15 @@ pub struct OverrideAsked<'a> {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Overridden {
     /// The answer; of one that was denied for a further reason, that reason.
     pub outcome: ScanOutcome,
     /// Why it was not carried out, if it was not.
     pub denied: Option<Denied>,
+    /// Of one that was denied for its PIN, what was wrong: how many tries are left, or how long
+    /// to wait.
+    pub pin_error: Option<OperatorError>,
 }
 
 /// What an override record says beside its scan.
@@ -60,10 +63,16 @@ impl Device {
         // Not under the door's lock: a check takes tens of milliseconds.
         match self.check_supervisor(asked.pin) {
             Ok(supervisor) => self.override_by(asked, supervisor, started),
-            Err(OperatorError::LockedOut { .. }) => {
-                self.log_denied(asked, None, Denied::LockedOut, started)
+            Err(error) => {
+                let denied = match error {
+                    OperatorError::LockedOut { .. } => Denied::LockedOut,
+                    _ => Denied::WrongPin,
+                };
+                Overridden {
+                    pin_error: Some(error),
+                    ..self.log_denied(asked, None, denied, started)
+                }
             }
-            Err(_) => self.log_denied(asked, None, Denied::WrongPin, started),
         }
     }
 
@@ -149,7 +158,11 @@ impl Device {
             // Whatever was answered before is answered no more.
             door.recent.forget_all();
         }
-        Overridden { outcome, denied }
+        Overridden {
+            outcome,
+            denied,
+            pin_error: None,
+        }
     }
 
     /// Puts on record what was not carried out.
@@ -195,6 +208,7 @@ impl Device {
             return Overridden {
                 outcome,
                 denied: Some(denied),
+                pin_error: None,
             };
         };
         let decided = Decided {
@@ -218,6 +232,7 @@ impl Device {
         Overridden {
             outcome,
             denied: Some(denied),
+            pin_error: None,
         }
     }
 }

@@ -225,13 +225,28 @@ impl Device {
     pub fn verdict(&self, reading: &[u8]) -> Result<Verdict, ListError> {
         let mut door = self.door();
         let now = door.clock.look(self.platform.moment());
-        let input = Input::Reading(reading.to_vec());
-        let asking = Asking {
-            may_ask: false,
-            ..Asking::plain(&input)
-        };
-        let (_, judged) = self.judge(&mut door, &asking, now)?;
+        let (_, judged) = self.look(&mut door, reading, now)?;
         Ok(judged.verdict)
+    }
+
+    /// Whether a reading is no code that anybody here could have been sold: it has none of the
+    /// accepted shapes, or the shape of a foreign ticket number and stands in no list. Where a code
+    /// was cut off just before, that is the rest of it, and no visitor's fault.
+    pub fn is_no_code(&self, reading: &[u8]) -> bool {
+        let mut door = self.door();
+        let now = door.clock.look(self.platform.moment());
+        // What cannot be judged now is left to the scan, which says why.
+        let Ok((prepared, judged)) = self.look(&mut door, reading, now) else {
+            return false;
+        };
+        let Verdict::Refuse(refusal) = judged.verdict else {
+            return false;
+        };
+        match refusal.reason {
+            Reason::Malformed => true,
+            Reason::NotListed => prepared.format() == Some(codes::Format::Opaque),
+            _ => false,
+        }
     }
 
     /// What the gate would answer to a reading, now or at a time, and how it comes to it.
@@ -246,12 +261,7 @@ impl Device {
                 trust: Trust::Anchored,
             };
         }
-        let input = Input::Reading(reading.to_vec());
-        let asking = Asking {
-            may_ask: false,
-            ..Asking::plain(&input)
-        };
-        let (prepared, _) = self.judge(&mut door, &asking, now)?;
+        let (prepared, _) = self.look(&mut door, reading, now)?;
         let (
             Judged {
                 verdict, genuine, ..
@@ -270,6 +280,21 @@ impl Device {
             verdict,
             ticket: prepared.found().filter(|_| genuine).map(Found::shown),
         })
+    }
+
+    /// Judges a reading at a time. Changes nothing and asks nobody.
+    fn look(
+        &self,
+        door: &mut Door,
+        reading: &[u8],
+        now: Now,
+    ) -> Result<(Prepared, Judged), ListError> {
+        let input = Input::Reading(reading.to_vec());
+        let asking = Asking {
+            may_ask: false,
+            ..Asking::plain(&input)
+        };
+        self.judge(door, &asking, now)
     }
 
     pub(super) fn micros_since(&self, started: u64) -> u32 {

@@ -38,6 +38,10 @@ pub struct Status {
 pub struct LiveStatus {
     /// Whether the server answered lately.
     pub online: bool,
+    /// It left the last question of a scan without an answer, not long ago: the gate decides by
+    /// what it has, or, where the venue is strict, admits nobody.
+    #[serde(default)]
+    pub unanswered: bool,
     /// Whether it only practises.
     #[serde(default)]
     pub practice: bool,
@@ -66,6 +70,39 @@ pub struct LiveStatus {
     pub free_passage: Option<FreePassageStatus>,
     /// What kept the last upload from going up, if anything did.
     pub upload_trouble: Option<String>,
+}
+
+/// How the gate stands to server or hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// It answers.
+    Online,
+    /// It answered lately, but not what the last scan asked.
+    NoAnswer,
+    /// It has not answered for a minute.
+    Offline,
+}
+
+impl LiveStatus {
+    /// How it stands to server or hub.
+    pub fn network(&self) -> Network {
+        match (self.online, self.unanswered) {
+            (false, _) => Network::Offline,
+            (true, true) => Network::NoAnswer,
+            (true, false) => Network::Online,
+        }
+    }
+}
+
+impl Network {
+    /// Its word in status and on displays.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::NoAnswer => "no_answer",
+            Self::Offline => "offline",
+        }
+    }
 }
 
 /// What holds the gate open for everybody.
@@ -169,6 +206,7 @@ impl Device {
         lists.sort_by_key(|list| list.not_after);
         LiveStatus {
             online: self.is_reachable(),
+            unanswered: door.round_trips.is_unanswered(moment.boot_ms),
             practice: door.desk.practice,
             signed_in: door.desk.signed_in.clone(),
             clock: ClockStatus {

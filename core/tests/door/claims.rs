@@ -1,5 +1,6 @@
 //! Claims: asking server or hub before the gate opens.
 
+use stile_core::device::Network;
 use stile_core::policy::{Isolation, V1Key, V1SharedOffline};
 use stile_core::reason::Reason;
 use stile_core::record::{ClaimOutcome, Mode};
@@ -87,6 +88,28 @@ fn nobody_is_asked_offline_nor_at_an_exit_nor_for_whom_the_gate_refuses_anyway()
     device.set_reachable(true);
     assert!(device.scan(&scene.g2(1)).opens);
     assert!(told.claims.lock().unwrap().is_empty());
+}
+
+#[test]
+fn status_says_for_a_minute_that_the_last_question_was_left_without_an_answer() {
+    let scene = scene(1);
+    let device = at(&scene, "east");
+    let told = with_asker(&device, None);
+    let network = || device.live_status().network();
+    assert_eq!(network(), Network::Online, "nothing was asked yet");
+    device.scan(&scene.g2(0));
+    assert_eq!(network(), Network::NoAnswer);
+    *told.grants.lock().unwrap() = Some(true);
+    device.scan(&scene.g2(1));
+    assert_eq!(network(), Network::Online);
+    *told.grants.lock().unwrap() = None;
+    device.scan(&scene.g2(2));
+    scene.platform.pass_ms(59_999);
+    assert_eq!(network(), Network::NoAnswer);
+    scene.platform.pass_ms(1);
+    assert_eq!(network(), Network::Online, "that was long ago");
+    device.set_reachable(false);
+    assert_eq!(network(), Network::Offline);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A supervisor lets in whom the gate refused.
 
 use sha2::{Digest, Sha256};
-use stile_core::device::{Device, Overridden, OverrideAsked};
+use stile_core::device::{Device, OperatorError, Overridden, OverrideAsked};
 use stile_core::ids::RecordId;
 use stile_core::pin::hash_pin;
 use stile_core::protocol::{Operator, OperatorRole};
@@ -159,11 +159,20 @@ fn a_locked_out_pin_lets_nobody_in() {
     let device = at(&scene, "east");
     device.scan(&scene.g2(0));
     let waive = [Reason::Cancelled];
-    for _ in 0..5 {
-        ask(&device, "000000", "guessing", &waive);
+    for left in (0..5).rev() {
+        let wrong = ask(&device, "000000", "guessing", &waive).pin_error;
+        let Some(OperatorError::WrongPin { tries_left }) = wrong else {
+            panic!("{wrong:?}");
+        };
+        assert_eq!(tries_left, left, "the supervisor is told");
     }
     let locked = ask(&device, PIN, "guessing", &waive);
     assert_eq!(locked.denied, Some(Denied::LockedOut));
+    let wait = locked.pin_error;
+    assert!(
+        matches!(wait, Some(OperatorError::LockedOut { seconds: 30 })),
+        "{wait:?}"
+    );
 }
 
 #[test]

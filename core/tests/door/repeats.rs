@@ -50,6 +50,27 @@ fn another_visitor_in_between_ends_no_repeat() {
 }
 
 #[test]
+fn half_a_code_is_none_and_asking_that_leaves_no_trace() {
+    let scene = scene(1);
+    let device = at(&scene, "east");
+    let code = scene.g2(0);
+    let (head, rest) = code.split_at(code.len() / 2);
+    for part in [head, rest, b"6901234567892"] {
+        assert!(device.is_no_code(part));
+    }
+    assert!(!device.is_no_code(&code));
+    assert!(records(&device, "scan").is_empty());
+    assert!(
+        device.scan(&code).opens,
+        "and it was no reading of the ticket"
+    );
+    assert!(
+        !device.is_no_code(&code),
+        "what is used is a code all the same"
+    );
+}
+
+#[test]
 fn a_text_without_a_ticket_is_a_repeat_as_well() {
     let scene = scene(1);
     let device = at(&scene, "east");

@@ -229,7 +229,7 @@ pub struct VenueAdd {
     /// Its IANA time zone, such as Asia/Shanghai.
     #[arg(long, value_name = "ZONE")]
     pub time_zone: String,
-    /// The formats of codes that it takes.
+    /// The formats of codes that it takes; with opaque, say --opaque-shape as well.
     #[arg(
         long, value_delimiter = ',', default_value = "v1,G2,G3", value_parser = format,
         value_name = "FORMATS"

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
-use stile_core::device::{Device, Identity, LiveStatus};
+use stile_core::device::{Device, Identity, LiveStatus, Network};
 use stile_core::ids::{DeviceId, GateId, VenueId};
 use stile_core::journal::RoomWarning;
 use stile_core::journal::{self, Counts};
@@ -95,7 +95,12 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
         (true, Some(age)) => writeln!(
             out,
             "controller running, {}; as of {:.1} s ago",
-            if live.online { "online" } else { "offline" },
+            match live.network() {
+                Network::Online => "online",
+                Network::NoAnswer =>
+                    "online, but the server left the last question of a scan unanswered",
+                Network::Offline => "offline",
+            },
             age as f64 / 1000.0
         )?,
         (_, Some(age)) => writeln!(

@@ -118,11 +118,7 @@ impl Board {
             &self.waiting.map_or(NONE.into(), |count| count.to_string()),
             &live.map_or(NONE.into(), |live| self.words.minute(live.clock.now)),
             live.map_or(NONE, |live| trust(live.clock.trust)),
-            match live {
-                None => NONE,
-                Some(live) if live.online => "online",
-                Some(_) => "offline",
-            },
+            live.map_or(NONE, |live| live.network().as_str()),
             &one_line(&self.sentence().text(self.language)),
         ];
         let mut line = fields.join("\t");

@@ -12,7 +12,18 @@ pub struct Framer {
     line: Vec<u8>,
     /// Nothing of this line is kept until it ends.
     skipping: Option<Fault>,
+    /// The line before was cut off.
+    behind_cut: bool,
     dropped: Dropped,
+}
+
+/// What stood between two ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The bytes, without their end.
+    pub bytes: &'a [u8],
+    /// The line before was cut off: this may be the rest of that one, or the next code.
+    pub may_be_rest: bool,
 }
 
 /// Lines that were dropped.
@@ -32,7 +43,7 @@ enum Fault {
 
 impl Framer {
     /// Takes the next bytes and hands over each code that ends in them.
-    pub fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
+    pub fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(Frame<'_>)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
             let (head, tail) = rest.split_at(end);
@@ -44,25 +55,31 @@ impl Framer {
     }
 
     /// The line has been quiet for the idle gap, or is at its end: what stands there is whole.
-    pub fn end_of_code(&mut self, mut take: impl FnMut(&[u8])) {
+    pub fn end_of_code(&mut self, mut take: impl FnMut(Frame<'_>)) {
         if self.skipping.is_none() && is_noise(&self.line) {
             self.skipping = Some(Fault::Broken);
         }
+        let is_padding = self.line.iter().all(|byte| is_padding(*byte));
         match self.skipping.take() {
             Some(Fault::Overlong) => self.dropped.overlong += 1,
             Some(Fault::Broken) => self.dropped.broken += 1,
-            None if self.line.iter().all(|byte| is_padding(*byte)) => {}
-            None => take(&self.line),
+            None if is_padding => return self.line.clear(),
+            None => take(Frame {
+                bytes: &self.line,
+                may_be_rest: self.behind_cut,
+            }),
         }
+        self.behind_cut = false;
         self.line.clear();
     }
 
     /// The scanner ends its codes, and the one that stands there was cut off: it is dropped, so
-    /// that the next one is not joined to it.
+    /// that the next one is not joined to it. Whether its rest still comes, nobody knows yet.
     pub fn cut_off(&mut self) {
         if self.is_waiting() {
             self.skipping.get_or_insert(Fault::Broken);
             self.end_of_code(|_| ());
+            self.behind_cut = true;
         }
     }
 
@@ -118,9 +135,9 @@ mod tests {
         let mut framer = Framer::default();
         let mut codes = Vec::new();
         for piece in pieces {
-            framer.feed(piece, |code| codes.push(code.to_vec()));
+            framer.feed(piece, |frame| codes.push(frame.bytes.to_vec()));
         }
-        framer.end_of_code(|code| codes.push(code.to_vec()));
+        framer.end_of_code(|frame| codes.push(frame.bytes.to_vec()));
         (codes, framer.dropped())
     }
 
@@ -177,11 +194,23 @@ mod tests {
         framer.feed(b"AB-", |_| ());
         framer.cut_off();
         framer.cut_off();
-        framer.feed(b"CD-2\n", |code| codes.push(code.to_vec()));
+        framer.feed(b"CD-2\n", |frame| codes.push(frame.bytes.to_vec()));
         assert_eq!(
             (codes, framer.dropped()),
             (vec![b"CD-2".to_vec()], faults(0, 1))
         );
+    }
+
+    #[test]
+    fn what_follows_a_cut_off_up_to_its_end_may_be_the_rest_of_it() {
+        let mut framer = Framer::default();
+        let mut frames = Vec::new();
+        framer.feed(b"AB-", |_| ());
+        framer.cut_off();
+        framer.feed(b"1\r\nCD-2\r", |frame| {
+            frames.push((frame.bytes.to_vec(), frame.may_be_rest));
+        });
+        assert_eq!(frames, [(b"1".to_vec(), true), (b"CD-2".to_vec(), false)]);
     }
 
     #[test]
@@ -190,7 +219,7 @@ mod tests {
         let mut codes = Vec::new();
         framer.feed(b"AB-", |_| ());
         framer.lose();
-        framer.feed(b"9\nCD-2\n", |code| codes.push(code.to_vec()));
+        framer.feed(b"9\nCD-2\n", |frame| codes.push(frame.bytes.to_vec()));
         assert_eq!(
             (codes, framer.dropped()),
             (vec![b"CD-2".to_vec()], faults(0, 1))
@@ -204,10 +233,10 @@ mod tests {
         framer.feed(b"AB-", |_| ());
         framer.feed(b"1", |_| ());
         assert!(framer.is_waiting());
-        framer.end_of_code(|code| codes.push(code.to_vec()));
+        framer.end_of_code(|frame| codes.push(frame.bytes.to_vec()));
         assert!(!framer.is_waiting());
-        framer.end_of_code(|code| codes.push(code.to_vec()));
-        framer.feed(b"CD-2\n", |code| codes.push(code.to_vec()));
+        framer.end_of_code(|frame| codes.push(frame.bytes.to_vec()));
+        framer.feed(b"CD-2\n", |frame| codes.push(frame.bytes.to_vec()));
         assert_eq!(codes, [b"AB-1".to_vec(), b"CD-2".to_vec()]);
     }
 
@@ -231,8 +260,8 @@ mod tests {
         let mut framer = Framer::default();
         let mut codes = Vec::new();
         framer.feed(&[b'x'; 5000], |_| ());
-        framer.end_of_code(|code| codes.push(code.to_vec()));
-        framer.feed(b"AB-1\r", |code| codes.push(code.to_vec()));
+        framer.end_of_code(|frame| codes.push(frame.bytes.to_vec()));
+        framer.feed(b"AB-1\r", |frame| codes.push(frame.bytes.to_vec()));
         let expected = (vec![b"AB-1".to_vec()], faults(1, 0));
         assert_eq!((codes, framer.dropped()), expected);
     }

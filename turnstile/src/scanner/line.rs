@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::{Framer, Input, Inputs, Reading};
+use super::{Frame, Framer, Input, Inputs, Reading};
 use crate::event::Event;
 
 /// Bytes taken at a time: four of the longest codes.
@@ -147,16 +147,20 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Lets the framer work and puts what it gives into the queue. False if nobody wants it.
-    fn work(&mut self, work: impl FnOnce(&mut Framer, &mut dyn FnMut(&[u8]))) -> bool {
+    fn work(&mut self, work: impl FnOnce(&mut Framer, &mut dyn FnMut(Frame<'_>))) -> bool {
         let read_at = Instant::now();
         let before = self.framer.dropped();
         let mut wanted = true;
-        work(&mut self.framer, &mut |code| {
-            let bytes = code.to_vec();
-            wanted = wanted && self.inputs.put(Input::Reading(Reading { bytes, read_at }));
+        let scanner = || self.name.to_owned();
+        work(&mut self.framer, &mut |frame| {
+            let reading = Reading {
+                bytes: frame.bytes.to_vec(),
+                read_at,
+                may_be_rest: frame.may_be_rest.then(scanner),
+            };
+            wanted = wanted && self.inputs.put(Input::Reading(reading));
         });
         let now = self.framer.dropped();
-        let scanner = || self.name.to_owned();
         for _ in before.overlong..now.overlong {
             let event = Event::CodeOverlong { scanner: scanner() };
             wanted = wanted && self.inputs.put(Input::Trouble(event));

@@ -17,7 +17,7 @@ use stile_core::device::ScanOutcome;
 use stile_core::ids::RecordId;
 use stile_core::record::PassageOutcome;
 
-pub use framer::{Dropped, Framer, MAX_CODE_BYTES};
+pub use framer::{Dropped, Frame, Framer, MAX_CODE_BYTES};
 pub use plugged::{Hid, Serial};
 pub use spec::ScannerSpec;
 pub use stdin::Stdin;
@@ -35,6 +35,8 @@ pub struct Reading {
     pub bytes: Vec<u8>,
     /// When its line end was read.
     pub read_at: Instant,
+    /// The scanner, if the code before was cut off there: this may be the rest of that one.
+    pub may_be_rest: Option<String>,
 }
 
 /// What the passage sensor says: somebody passed, or the gate was opened for one person, has

@@ -26,6 +26,13 @@ pub enum ScannerSpec {
     Hid(Place),
 }
 
+impl ScannerSpec {
+    /// Whether two readers of it would be in each other's way. Port 0 is another one each time.
+    pub fn is_one(&self) -> bool {
+        !matches!(self, Self::Tcp(address) if address.port() == 0)
+    }
+}
+
 impl FromStr for ScannerSpec {
     type Err = SpecError;
 

@@ -1,7 +1,7 @@
 //! What the screen hears and what it asks for, as plain values: keys, verdicts, states and answers
 //! come in, acts go out. No terminal and no device stands in between.
 
-use stile_core::device::TicketShown;
+use stile_core::device::{Network, TicketShown};
 use stile_core::ids::{OperatorId, OrderNumber, RecordId, TicketId};
 use stile_core::reason::Reason;
 use stile_core::ticket::{Direction, Standing, TicketStatus};
@@ -112,8 +112,8 @@ pub struct GateState {
     pub wall_off_ms: Option<i64>,
     /// Whether a newer key manifest must have come.
     pub keys_overdue: bool,
-    /// Whether the server answered lately.
-    pub online: bool,
+    /// How it stands to the server.
+    pub network: Network,
     /// Who is signed in.
     pub operator: Option<String>,
     /// Whether the gate only practises.

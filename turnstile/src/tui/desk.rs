@@ -203,7 +203,10 @@ impl Desk {
             }
             (Some(denied), _) => {
                 (self.on_record)();
-                Answer::Failed(said::denied(denied))
+                Answer::Failed(match &overridden.pin_error {
+                    Some(error) => said::operator_error(error),
+                    None => said::denied(denied),
+                })
             }
         }
     }

@@ -42,9 +42,11 @@ phrases! {
     WAY_IN = "入口", "in";
     WAY_OUT = "出口", "out";
     ONLINE = "在线", "online";
+    NO_ANSWER = "服务器无应答", "no answer";
     OFFLINE = "离线", "offline";
     LIST = "名单", "list";
     TICKETS = "张", "tickets";
+    TICKET = "票", "ticket";
     NO_LIST = "没有今天的名单", "no list of today";
     LIST_AGE_MIN = "分钟前", "min old";
     WAITING = "待上传", "to send";
@@ -138,8 +140,8 @@ phrases! {
     FIELD_TIME = "时间", "Time";
     HELP_PERSONS = "用于屏幕上的票；屏幕上没有票或没有余额时，用于下一次扫码。",
         "By the ticket on the screen; if there is none, or none is left, at the next reading.";
-    HELP_LOOK_UP = "订单号末尾，或手机、证件的末四位；同号较多时再输入姓名。",
-        "The end of the order number, or the last four digits of phone or document; a name narrows it.";
+    HELP_LOOK_UP = "订单号末尾，或手机、证件的末四位；同号较多时再输入姓名（至少末字）。",
+        "The end of the order number, or the last four digits of phone or document; a name, or its end, narrows it.";
     HELP_SIGN_IN = "输入工号和PIN，或扫描员工二维码。",
         "Type operator and PIN, or scan a staff QR.";
     HELP_WHY = "用 ↑ ↓ 选择，或直接输入。", "Choose with ↑ ↓, or type.";

@@ -52,7 +52,7 @@ fn state(live: &LiveStatus, today: Today, counts: (u64, u64, u64)) -> GateState 
         },
         wall_off_ms: live.clock.wall_off_ms,
         keys_overdue: live.keys.overdue,
-        online: live.online,
+        network: live.network(),
         operator: live.signed_in.as_ref().map(name_of),
         practice: live.practice,
         free_passage: live.free_passage.is_some(),

@@ -100,7 +100,7 @@ impl Words {
                 admission.persons,
             ),
             Verdict::Admit(_) if outcome.repeat => {
-                Sentence::new("刚才已放行。", "Admitted just now.")
+                Sentence::new("刚才已放行。", "Let through just now.")
             }
             Verdict::Admit(admission) => admitted(admission, outcome.ticket.as_ref()),
             Verdict::Refuse(refusal) => self.refused(refusal, outcome.now.at),
@@ -527,6 +527,6 @@ mod tests {
             en(outcome(0, vec![Flag::Unverified], "student card", false)),
             "Please pass. Compare the last four digits: 0678. Check: student card."
         );
-        assert_eq!(en(outcome(2, vec![], "", true)), "Admitted just now.");
+        assert_eq!(en(outcome(2, vec![], "", true)), "Let through just now.");
     }
 }

@@ -130,6 +130,7 @@ struct AtWork {
 impl AtWork {
     fn scan(&mut self, code: &str) -> Value {
         self.inputs.put(Input::Reading(Reading {
+            may_be_rest: None,
             bytes: code.into(),
             read_at: Instant::now(),
         }));

@@ -137,7 +137,11 @@ fn wrong_usage_and_wrong_configuration_have_code_2_and_name_the_fault() {
     );
     let output = scene.place.call(&["run", "--gate", "north"]);
     assert_eq!(code_of(&output), 2);
-    assert!(error_of(&output).contains("may serve east, arm-1, not north"));
+    assert!(
+        error_of(&output).contains(
+            "gate north is none that this device was enrolled for; name one of east, arm-1"
+        )
+    );
     let config = scene.place.beside("my.toml");
     fs::write(&config, "gate = \"east\"\nholdms = 5\n").unwrap();
     let output = scene

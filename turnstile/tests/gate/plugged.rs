@@ -58,8 +58,18 @@ fn situation_26_noise_and_half_codes_on_the_line_are_counted_and_refuse_nobody()
     gate.event("code_broken");
     scanner.send(format!("{code}\r\n").as_bytes());
     assert_eq!(gate.verdict()["verdict"], "admit");
+    // A code in two halves that are too far apart: neither is a visitor's.
+    let code = scene.code(1);
+    let (head, rest) = code.split_at(40);
+    scanner.send(head.as_bytes());
+    gate.event("code_broken");
+    scanner.send(format!("{rest}\r").as_bytes());
+    gate.event("code_broken");
+    // What is no code by itself is judged, as long as nothing was cut off before.
+    scanner.send(format!("{rest}\r").as_bytes());
+    assert_eq!(gate.verdict()["reason"], "malformed");
     gate.terminate();
-    assert_eq!(scene.place.all_records().len(), 1, "noise is no reading");
+    assert_eq!(scene.place.all_records().len(), 2, "noise is no reading");
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn nobody_is_admitted_while_the_gate_still_stands_open_for_another() {
     }
     std::thread::sleep(Duration::from_millis(500));
     gate.kill();
-    let mut gate = scene.place.run(&["--hold-ms", "0"]);
+    let mut gate = scene.place.run(&["--hold-ms", "1"]);
     for n in 1..5 {
         assert_eq!(
             gate.scan(&scene.code(n))["verdict"],

@@ -2,7 +2,7 @@
 //! on.
 
 use stile_core::admissions::LastEntry;
-use stile_core::device::{Candidate, TicketShown};
+use stile_core::device::{Candidate, Network, TicketShown};
 use stile_core::ids::{LastFour, RecordId, TicketNumber};
 use stile_core::reason::{Language, Reason};
 use stile_core::ticket::{Direction, Standing, TicketStatus};
@@ -44,7 +44,7 @@ pub fn state() -> GateState {
         clock: ClockWord::Right,
         wall_off_ms: None,
         keys_overdue: false,
-        online: true,
+        network: Network::Online,
         operator: Some("林 Lin".into()),
         practice: false,
         free_passage: false,
@@ -160,7 +160,7 @@ pub fn too_early() -> Shown {
 pub fn repeat() -> Shown {
     Shown {
         sort: Sort::Repeat,
-        sentence: both("刚才已放行。", "Admitted just now."),
+        sentence: both("刚才已放行。", "Let through just now."),
         ..admitted()
     }
 }

@@ -1,5 +1,6 @@
 //! Every screen by name: what leads to it, and the words that must be wholly on it.
 
+use stile_core::device::Network;
 use stile_core::reason::Reason;
 use stile_core::ticket::Direction;
 use stile_core::time::EpochMillis;
@@ -42,7 +43,7 @@ pub fn screens() -> Vec<Case> {
             "ready-troubled",
             |hands| {
                 hands.state(|state| {
-                    state.online = false;
+                    state.network = Network::Offline;
                     state.operator = None;
                     state.practice = true;
                     state.list_issued_at = Some(EpochMillis(NOW.0 - 7_200_000));

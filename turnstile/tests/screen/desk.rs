@@ -266,7 +266,7 @@ fn a_supervisor_overrides_with_the_right_pin_and_the_gate_opens() {
         })
     };
     let wrong = desk.ask_one(overriding("000000", &[refusal.reason]));
-    assert_eq!(failure(&wrong), "Wrong PIN: no supervisor's.");
+    assert_eq!(failure(&wrong), "Wrong PIN; 4 tries left.");
     let mut waived = vec![refusal.reason];
     // Whatever stands against it besides is named, one by one.
     loop {

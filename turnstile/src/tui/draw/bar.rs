@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use stile_core::device::Network;
 use stile_core::ticket::Direction;
 
 use super::paint::{bar_style, bold, columns, fit, paragraph, warning_style};
@@ -98,9 +99,10 @@ fn session(screen: &Screen) -> Span<'static> {
 /// What the gate works with: network, list, operator.
 fn supply(screen: &Screen) -> Line<'static> {
     let (state, language) = (&screen.state, screen.language);
-    let network = match state.online {
-        true => Span::styled(phrases::ONLINE.text(language), bold()),
-        false => warned(phrases::OFFLINE.text(language)),
+    let network = match state.network {
+        Network::Online => Span::styled(phrases::ONLINE.text(language), bold()),
+        Network::NoAnswer => warned(phrases::NO_ANSWER.text(language)),
+        Network::Offline => warned(phrases::OFFLINE.text(language)),
     };
     let operator = match &state.operator {
         Some(name) => Span::styled(fit(name, NAME_COLUMNS), bold()),

@@ -24,6 +24,13 @@ pub(super) fn tickets(screen: &Screen, tickets: &Tickets, frame: &mut Frame<'_>,
     let rows = pairs.map(|(row, persons)| ticket_row(screen, tickets, row, *persons));
     let total = format!("{} {}", phrases::ORDER_LINE.text(language), tickets.total());
     let mut below = vec![Line::styled(format!("  {total}"), bold())];
+    // Rows of one order without seats look alike.
+    if let Some(row) = tickets.rows.get(tickets.at) {
+        let order = phrases::TITLE_ORDER.text(language);
+        let ticket = phrases::TICKET.text(language);
+        let line = format!("  {order} {}, {ticket} {}", row.order, row.ticket);
+        below.push(Line::raw(line));
+    }
     if tickets.more > 0 {
         let text = phrases::MORE_OF_ORDER.text(language);
         let text = format!("  {text} {}", tickets.more);
