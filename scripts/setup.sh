@@ -115,7 +115,13 @@ missing_packages() {
     has_c_compiler || echo gcc libc6-dev
     if { wants demo || wants test; } && ! command -v zbarimg >/dev/null; then echo zbar-tools; fi
     case $purpose in arm | dist) missing_for_boards ;; esac
-    if wants test && ! find_python >/dev/null; then echo python3 python3-cryptography; fi
+    if wants test; then
+        find_python >/dev/null || echo python3 python3-cryptography
+        # The documentation's minting programs are tested in each of their languages.
+        command -v java >/dev/null && command -v javac >/dev/null || echo default-jdk-headless
+        command -v node >/dev/null || echo nodejs
+        command -v php >/dev/null || echo php-cli
+    fi
 }
 
 has_apt() { command -v apt-get >/dev/null && command -v apt-cache >/dev/null; }

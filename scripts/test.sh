@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test: the workspace's own, then the known answers against a second
-# implementation in Python.
+# Runs every test: the workspace's own, then the known answers against a second implementation in
+# Python, and the minting programs of the documentation against them.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,4 +16,5 @@ features=(--features stile-turnstile/fault-points,stile-tests/fault-points)
 cargo build --workspace --bins --locked "${features[@]}"
 cargo test --workspace --locked --no-fail-fast "${features[@]}"
 "$python" tests/vectors/check.py
+"$python" tests/vectors/minting.py
 say "all tests passed, in $SECONDS s with the build"

@@ -99,6 +99,16 @@ impl IssuerSecret {
         &self.bytes
     }
 
+    /// What a booking system mints v1 codes with: K_t = HMAC-SHA256(this, info | 0x01), which is
+    /// HKDF's expand. No rotating secret follows from it.
+    pub fn minting_key(&self) -> Zeroizing<[u8; SECRET_BYTES]> {
+        let (mut prk, _) = Hkdf::<Sha256>::extract(Some(TICKET_SALT), &*self.bytes);
+        let mut key = Zeroizing::new([0; SECRET_BYTES]);
+        key.copy_from_slice(&prk);
+        prk.as_mut_slice().zeroize();
+        key
+    }
+
     /// K_t of a ticket: info is `venue_id ":" ticket_id`, from revision 1 on followed by
     /// `":" revision`.
     pub fn ticket_key(&self, venue: &VenueId, ticket: &TicketId, revision: u8) -> TicketKey {

@@ -64,6 +64,8 @@ acts! {
     ApiKeyRevoke = "api_key.revoke";
     /// The booking system's secret was imported.
     SecretImport = "secret.import";
+    /// The key to mint v1 codes with was given out.
+    MintingKeyShow = "minting_key.show";
     /// How long the audit log is kept was set.
     RetentionSet = "retention.set";
     /// What may be kept no longer was removed by command.

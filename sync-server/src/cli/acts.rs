@@ -58,6 +58,7 @@ pub fn of(command: &Command) -> Option<Said> {
             KeyCommand::Add(_) => ((Act::ApiKeyMake, At::Server), None),
             KeyCommand::Revoke { id } => ((Act::ApiKeyRevoke, At::Server), text(id)),
             KeyCommand::Import(import) => (at(Act::SecretImport, &import.venue), None),
+            KeyCommand::Minting { venue } => (at(Act::MintingKeyShow, venue), None),
             KeyCommand::Sister(SisterCommand::Add(add)) => {
                 let sister = add.of.as_ref().or(add.sister.as_ref());
                 (at(Act::SisterAdd, &add.venue), sister.and_then(text))

@@ -281,6 +281,13 @@ pub enum KeyCommand {
     /// the server whether such a code is genuine. It must be signed over the digits of the phone
     /// that the ticket file gives in full; a Chinese mobile number may have +86 in either.
     Import(KeyImport),
+    /// Prints the key that the booking system mints v1 codes with by itself, in hexadecimal digits
+    /// (docs/minting.md). Whoever has it can make a v1 code of every ticket of the venue.
+    Minting {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
     /// Sister venues: whose genuine codes gates answer with `wrong_venue`.
     #[command(subcommand)]
     Sister(SisterCommand),

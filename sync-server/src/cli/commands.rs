@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 use stile_core::ids::{GateId, VenueId};
 use stile_core::policy::Policy;
@@ -12,6 +13,7 @@ use stile_sync_server::http;
 use stile_sync_server::server::{Server, takes_documents};
 use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
+use zeroize::Zeroizing;
 
 use super::acts::{self, Said};
 use super::args::{
@@ -138,6 +140,7 @@ pub fn key(command: KeyCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliEr
     async move |server: &Server| match command {
         KeyCommand::Add(add) => add_key(server, add).await,
         KeyCommand::Import(import) => import_key::run(server, import).await,
+        KeyCommand::Minting { venue } => show_minting_key(server, venue).await,
         KeyCommand::Sister(command) => sisters::run(server, command).await,
         KeyCommand::List => {
             let keys = server.api_keys().await?;
@@ -149,6 +152,13 @@ pub fn key(command: KeyCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliEr
             Ok(())
         }
     }
+}
+
+async fn show_minting_key(server: &Server, venue: Option<VenueId>) -> Result<(), CliError> {
+    let venue = venue_meant(server, venue).await?;
+    let key = server.minting_key(&venue).await?;
+    eprintln!("The key to mint v1 codes of {venue} with; keep it where secrets are kept:");
+    print(&Zeroizing::new(HEXLOWER.encode(&*key)))
 }
 
 async fn add_key(server: &Server, add: KeyAdd) -> Result<(), CliError> {

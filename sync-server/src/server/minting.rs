@@ -5,9 +5,11 @@
 use data_encoding::BASE64;
 use stile_core::codes::{Format, Payload, g2, g3, v1};
 use stile_core::ids::{Kid, TicketId, VenueId};
+use stile_core::keys::SECRET_BYTES;
 use stile_core::policy::{Policy, V1Key};
 use stile_core::protocol::{MintAnswer, MintItem, MintRequest, Minted, Rotation};
 use stile_core::time::EpochSeconds;
+use zeroize::Zeroizing;
 
 use super::Server;
 use crate::error::ServerError;
@@ -74,6 +76,22 @@ impl Server {
         Ok(MintAnswer {
             codes: codes.collect(),
         })
+    }
+
+    /// The key that a booking system mints v1 codes with by itself, instead of asking here. Whoever
+    /// has it can make a v1 code of every ticket of the venue, and nothing else.
+    pub async fn minting_key(
+        &self,
+        venue: &VenueId,
+    ) -> Result<Zeroizing<[u8; SECRET_BYTES]>, ServerError> {
+        let policy = self.policy(venue).await?;
+        let problem = match policy.v1_key {
+            _ if !policy.formats.contains(&Format::V1) => "takes no v1 codes",
+            V1Key::Shared => "takes v1 codes that are signed with the booking system's own secret",
+            V1Key::Derived => return Ok(self.keys(venue).await?.issuer.minting_key()),
+        };
+        let problem = format!("{venue} {problem}: there is no key to mint with");
+        Err(ServerError::invalid("venue", problem))
     }
 
     /// Mints one code.

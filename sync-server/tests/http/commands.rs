@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Output, Stdio};
 
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
 use crate::program::Program;
@@ -55,6 +56,28 @@ fn printed(output: &Output) -> String {
     assert!(output.status.success(), "{}", said(output));
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     text.trim_end().to_owned()
+}
+
+#[test]
+fn the_minting_key_is_printed_and_audited_where_v1_codes_are_derived() {
+    let program = Program::new();
+    program.add_venue();
+    let key = program.run(&["key", "minting"]);
+    assert_eq!(HEXLOWER.decode(key.as_bytes()).map(|key| key.len()), Ok(32));
+    assert_eq!(key, program.run(&["key", "minting", "--venue", "museum"]));
+    let audit = program.run(&["audit"]);
+    assert_eq!(audit.matches("minting_key.show").count(), 2, "{audit}");
+    assert!(!audit.contains(&key), "the key is no part of the log");
+
+    let imported = program.told(&["key", "import"], "0123456789abcdef0123\n");
+    assert!(imported.status.success(), "{}", said(&imported));
+    let refused = program.told(&["key", "minting"], "");
+    assert!(!refused.status.success());
+    assert!(
+        said(&refused).contains("booking system's own secret"),
+        "{}",
+        said(&refused)
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Codes that the server mints are codes that a gate takes.
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, BASE64URL_NOPAD};
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
+use sha2::Sha256;
 use stile_core::codes::{Code, Format, SignedCode, TagVerdict, VenueShapes, Window, g3, parse};
 use stile_core::ids::TicketId;
 use stile_core::key_manifest::{KeyManifest, KeyRing};
@@ -84,6 +86,30 @@ async fn a_v1_code_verifies_with_the_key_in_the_list() {
     let key: &TicketKey = site.listed.ticket_key.as_ref().unwrap();
     assert!(code.verify(key.as_bytes(), "5678"));
     assert_eq!(code.window(NOW, 0, &Policy::default().codes), Window::Good);
+}
+
+#[tokio::test]
+async fn a_booking_system_mints_the_servers_v1_codes_with_the_minting_key() {
+    let site = site().await;
+    let (server, venue) = (&site.bed.server, &site.bed.venue);
+    let key = server.minting_key(venue).await.unwrap();
+    let hmac = |key: &[u8], text: String| {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes()
+    };
+    for (revision, next) in [("", 1), (":1", 2)] {
+        let minted = site.code(Format::V1, Some(600)).await.unwrap();
+        let expires_at = minted.expires_at.unwrap().0;
+        let ticket_key = hmac(&*key, format!("{venue}:t{revision}\u{1}"));
+        let tag = hmac(&ticket_key, format!("t:5678:{expires_at}"));
+        let tag = BASE64URL_NOPAD.encode(&tag);
+        assert_eq!(minted.code, Some(format!("t-{expires_at}-{tag}")));
+        server
+            .reissue_ticket(venue, &TicketId::new("t").unwrap(), next)
+            .await
+            .unwrap();
+    }
 }
 
 #[tokio::test]
