@@ -117,7 +117,8 @@ missing_packages() {
     case $purpose in arm | dist) missing_for_boards ;; esac
     if wants test; then
         find_python >/dev/null || echo python3 python3-cryptography
-        # The documentation's minting programs are tested in each of their languages.
+        # The documentation's examples are run: the API's by curl, minting in each of its languages.
+        command -v curl >/dev/null || echo curl
         command -v java >/dev/null && command -v javac >/dev/null || echo default-jdk-headless
         command -v node >/dev/null || echo nodejs
         command -v php >/dev/null || echo php-cli
