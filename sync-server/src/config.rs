@@ -71,6 +71,17 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Those of the listener for metrics.
+    pub fn of_metrics() -> Self {
+        Self {
+            // One or two Prometheus, and a person who looks.
+            connections: 8,
+            ..Self::default()
+        }
+    }
+}
+
 /// Bytes of a request's head. Ours have a few hundred; a proxy's cookies may add some thousand.
 pub const HEAD_BYTES: usize = 32 * KIB;
 

@@ -200,6 +200,12 @@ pub struct Serve {
         env = "STILE_LISTEN"
     )]
     pub listen: SocketAddr,
+    /// Where Prometheus finds `/metrics`, in plain HTTP, as 127.0.0.1:9470 [default: nowhere].
+    #[arg(long, value_name = "ADDRESS", env = "STILE_METRICS_LISTEN")]
+    pub metrics_listen: Option<SocketAddr>,
+    /// Show metrics also to others on the network. They name venues and say how busy these are.
+    #[arg(long, requires = "metrics_listen")]
+    pub metrics_open: bool,
     #[command(flatten)]
     pub tls: PairArgs,
     /// Speak plain HTTP also where others on the network can listen in, and though there is a

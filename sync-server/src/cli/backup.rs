@@ -1,28 +1,14 @@
 //! `backup` and `restore`.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use stile_sync_server::clock::{Clock, SystemClock};
+use stile_sync_server::last_backup::{LAST_BACKUP_FILE, LastBackup};
 use stile_sync_server::server::Server;
-use stile_sync_server::small_file;
 
 use super::args::{Backup, Place, Restore};
 use super::commands::print;
 use super::{CliError, master_key};
-
-/// Where the newest backup is noted, for the doctor.
-pub const LAST_BACKUP_FILE: &str = "last-backup.json";
-
-/// The newest copy that was made.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct LastBackup {
-    /// When, in epoch seconds.
-    pub at: i64,
-    /// The copy, by its full path.
-    pub file: PathBuf,
-}
 
 /// Copies the database beside a running server.
 pub fn backup(place: &Place, command: &Backup) -> Result<(), CliError> {
@@ -42,12 +28,10 @@ fn note(place: &Place, out: &Path) {
         at: SystemClock.now().seconds().0,
         file: std::path::absolute(out).unwrap_or_else(|_| out.to_owned()),
     };
-    let text = serde_json::to_vec(&last).map_err(io::Error::other);
-    let path = place.data.join(LAST_BACKUP_FILE);
-    if let Err(error) = text.and_then(|text| small_file::put_public(&path, &text)) {
+    if let Err(error) = last.note(&place.data) {
         eprintln!(
-            "The copy is made, and `doctor` will not know of it: {}: {error}",
-            path.display()
+            "The copy is made, and `doctor` and metrics will not know of it: {}: {error}",
+            place.data.join(LAST_BACKUP_FILE).display()
         );
     }
 }

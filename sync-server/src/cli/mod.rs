@@ -60,6 +60,13 @@ pub enum CliError {
          the network is trusted"
     )]
     NotLoopback(SocketAddr),
+    /// Metrics would be open to the network.
+    #[error(
+        "{0} can be reached from the network, and metrics name venues and say how busy these are. \
+         Give --metrics-listen an address of 127.0.0.1; or --metrics-open if whoever reaches {0} may \
+         read them"
+    )]
+    MetricsNotLoopback(SocketAddr),
     /// The certificate or its key.
     #[error(transparent)]
     Pair(#[from] PairError),
@@ -100,7 +107,7 @@ pub enum CliError {
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "; another program uses this port: stop it, or choose another port with --listen"
+            "; another program uses this port: stop it, or choose another port"
         }
         io::ErrorKind::AddrNotAvailable => "; this machine does not have that address",
         io::ErrorKind::PermissionDenied => "; ports below 1024 are for the system, take another",

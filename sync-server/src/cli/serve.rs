@@ -1,5 +1,6 @@
 //! `serve`: runs the server until it is told to stop.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use stile_sync_server::clock::SystemClock;
 use stile_sync_server::config::Limits;
 use stile_sync_server::http::{self, Reached};
+use stile_sync_server::metrics::Watch;
 use stile_sync_server::server::Server;
 use stile_sync_server::small_file;
 use stile_sync_server::store::RetentionRun;
@@ -41,6 +43,12 @@ pub fn run(place: &Place, args: &Serve) -> Result<(), CliError> {
     if tls.is_none() && !args.listen.ip().is_loopback() && !args.insecure_http {
         return Err(CliError::NotLoopback(args.listen));
     }
+    if let Some(address) = args.metrics_listen
+        && !address.ip().is_loopback()
+        && !args.metrics_open
+    {
+        return Err(CliError::MetricsNotLoopback(address));
+    }
     let runtime = runtime()?;
     let result = runtime.block_on(serve(place, args, tls));
     runtime.shutdown_timeout(LEAVE_TIME);
@@ -70,12 +78,11 @@ fn runtime() -> Result<Runtime, CliError> {
 }
 
 async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<(), CliError> {
-    let no_listener = |source| CliError::Listen {
-        address: args.listen,
-        source,
+    let (listener, address) = bind(args.listen).await?;
+    let metrics = match args.metrics_listen {
+        Some(address) => Some(bind(address).await?),
+        None => None,
     };
-    let listener = TcpListener::bind(args.listen).await.map_err(no_listener)?;
-    let address = listener.local_addr().map_err(no_listener)?;
     let server = Arc::new(open(place, false).await?);
     let stop = Stop::new()?;
     let hangups = signal_of(SignalKind::hangup())?;
@@ -93,6 +100,15 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     if let Err(error) = small_file::put_public(&serving, url.as_bytes()) {
         warn!(%error, file = %serving.display(), "`doctor` will not know where this listens");
     }
+    let watched = metrics.map(|(listener, address)| {
+        info!(%address, "metrics are shown");
+        let watch = Watch::new(server.clone(), &place.data, tls.clone());
+        let limits = Limits::of_metrics();
+        tokio::spawn(async move {
+            let router = http::metrics_router(watch);
+            http::serve(listener, None, router, &limits, std::future::pending()).await;
+        })
+    });
     print(&format!("listening on {url}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
     let freshness = tokio::spawn(keep_pair_fresh(tls.clone(), hangups));
@@ -103,14 +119,23 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
         server.stop_waiting();
     };
     http::serve(listener, acceptor, router, &limits, stopped).await;
-    for task in [housekeeping, freshness, renewals] {
-        task.abort();
-    }
+    let tasks = [housekeeping, freshness, renewals];
+    tasks
+        .into_iter()
+        .chain(watched)
+        .for_each(|task| task.abort());
     // It says nothing once nobody holds the folder's lock; that it is gone is only tidier.
     let _ = std::fs::remove_file(&serving);
     server.close().await;
     info!("stopped");
     Ok(())
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {
+    let no_listener = |source| CliError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(no_listener)?;
+    let address = listener.local_addr().map_err(no_listener)?;
+    Ok((listener, address))
 }
 
 /// Removes, at start and daily, what may be kept no longer.

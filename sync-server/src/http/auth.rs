@@ -69,6 +69,7 @@ pub async fn require_device(
         "the bearer that the device got when it was enrolled",
     )?;
     let device = app.server().authenticate_device(text).await?;
+    app.server().note_heard(&device);
     request.extensions_mut().insert(device);
     Ok(next.run(request).await)
 }

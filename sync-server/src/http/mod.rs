@@ -21,6 +21,7 @@ mod health;
 mod imports;
 mod log;
 mod log_csv;
+mod metrics;
 mod openapi;
 mod operators;
 mod params;
@@ -52,6 +53,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
 use utoipa_axum::routes;
 
+pub use metrics::metrics_router;
 pub use serve::serve;
 
 use crate::config::Limits;
@@ -139,7 +141,7 @@ fn layered(routes: Router<App>, app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), drain::drain))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(answer::as_problem))
-        .layer(from_fn(log::log))
+        .layer(from_fn_with_state(app.clone(), log::log))
         .layer(from_fn_with_state(app.clone(), answer::stamp))
         .with_state(app)
 }

@@ -73,6 +73,25 @@ impl KnownLists {
     }
 }
 
+impl KnownLists {
+    /// The manifests that are known.
+    pub(super) async fn manifests(&self) -> Vec<ListManifest> {
+        let lists = || self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<Shared> = lists().values().cloned().collect();
+        let mut manifests = Vec::new();
+        for list in all {
+            let known = list.lock().await;
+            manifests.extend(
+                known
+                    .manifest
+                    .as_ref()
+                    .map(|(manifest, _)| manifest.clone()),
+            );
+        }
+        manifests
+    }
+}
+
 impl Server {
     /// The lists that the device should hold now.
     pub async fn lists(&self, device: &Device) -> Result<Lists, ServerError> {

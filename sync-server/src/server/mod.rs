@@ -27,6 +27,7 @@ mod tickets;
 mod venues;
 mod visitors;
 mod waiting;
+mod watching;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,7 @@ use zeroize::Zeroizing;
 
 use crate::clock::Clock;
 use crate::error::ServerError;
+use crate::metrics::Metrics;
 use crate::store::Store;
 use crate::vault::Vault;
 use crate::venue_keys::VenueKeys;
@@ -109,6 +111,8 @@ pub struct Server {
     numbers: RwLock<HashMap<VenueNumber, VenueId>>,
     lists: lists::KnownLists,
     uses: api_keys::KnownUses,
+    heard: watching::KnownHeard,
+    metrics: Arc<Metrics>,
     /// Whether those who wait for something are sent home.
     stopping: watch::Sender<bool>,
     /// Held for the lock on the folder alone.

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::Server;
 use super::api_keys::KnownUses;
 use super::lists::KnownLists;
+use super::watching::KnownHeard;
 use crate::clock::Clock;
 use crate::random::SystemRandom;
 use crate::store::sqlite::{
@@ -221,6 +222,8 @@ impl Server {
             numbers: RwLock::new(HashMap::new()),
             lists: KnownLists::default(),
             uses: KnownUses::default(),
+            heard: KnownHeard::default(),
+            metrics: Arc::default(),
             stopping: watch::Sender::new(false),
             _folder: None,
         })

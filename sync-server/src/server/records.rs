@@ -48,6 +48,7 @@ impl Server {
             let (venue, device) = (&device.venue_id, &device.device_id);
             tracing::warn!(%venue, %device, quarantined, "records were set aside for a person");
         }
+        self.metrics.filed(&device.venue_id, &outcome.results);
         let results = ids.into_iter().zip(outcome.results).map(|(id, result)| {
             let (result, standing, why) = match result {
                 FilingResult::Accepted(standing) => (Filed::Accepted, standing, None),

@@ -145,6 +145,19 @@ pub trait Store: Send + Sync {
     /// Keeps when an API key was last used at a venue.
     async fn note_key_use(&self, id: ApiKeyId, venue: VenueNumber, at: EpochMillis) -> Result<()>;
 
+    // For whoever watches
+
+    /// Keeps when a device was last heard of.
+    async fn note_heard(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        at: EpochMillis,
+    ) -> Result<()>;
+
+    /// Counts of each venue, by number.
+    async fn figures(&self, now: EpochSeconds) -> Result<Vec<VenueFigures>>;
+
     // The audit log
 
     /// Keeps what became of an act: in its rows if it has some, else in new ones.

@@ -23,6 +23,7 @@ mod feed;
 mod filters;
 mod imports;
 mod matrix;
+mod metrics;
 mod operators;
 mod program;
 mod pulls;

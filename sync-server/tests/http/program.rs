@@ -38,6 +38,7 @@ impl Program {
             "STILE_LOG",
             "STILE_LISTEN",
             "STILE_LOG_FORMAT",
+            "STILE_METRICS_LISTEN",
         ] {
             command.env_remove(variable);
         }
@@ -60,7 +61,7 @@ impl Program {
     }
 
     /// What a command says on stderr; it must fail and print nothing else.
-    fn refused(&self, args: &[&str]) -> String {
+    pub fn refused(&self, args: &[&str]) -> String {
         let output = self.output(args);
         assert!(!output.status.success(), "{args:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{args:?}");

@@ -12,6 +12,7 @@ mod conflicts;
 mod documents;
 mod erasure;
 mod feed;
+mod figures;
 mod filing;
 mod lists;
 mod pulling;

@@ -3,19 +3,17 @@
 use std::path::Path;
 
 use stile_core::time::EpochSeconds;
+use stile_sync_server::last_backup::LastBackup;
 
+use super::days;
 use super::finding::Finding;
-use super::{days, read_if_there};
-use crate::cli::backup::{LAST_BACKUP_FILE, LastBackup};
 
 /// Days after which a daily backup has been missed more than once.
 const SOON_DAYS: i64 = 2;
 
 pub(super) fn finding(data: &Path, now: EpochSeconds) -> Finding {
     let todo = "run `stile-server backup FILE` every night, onto another disk";
-    let last = read_if_there(&data.join(LAST_BACKUP_FILE));
-    let last = last.and_then(|text| serde_json::from_str::<LastBackup>(&text).ok());
-    let Some(last) = last else {
+    let Some(last) = LastBackup::noted(data) else {
         return Finding::warn("backup", "none that `backup` made is known of", todo);
     };
     let age = days(EpochSeconds(last.at), now);
@@ -32,6 +30,8 @@ pub(super) fn finding(data: &Path, now: EpochSeconds) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use stile_sync_server::last_backup::LAST_BACKUP_FILE;
+
     use super::super::finding::Grade;
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::ids::{DeviceId, GateId, VenueNumber};
-use stile_core::time::EpochSeconds;
+use stile_core::time::{EpochMillis, EpochSeconds};
 
-use super::columns::{joined, list, millis, parsed, parsed_if_any, seconds};
+use super::columns::{joined, list, millis, millis_if_any, parsed, parsed_if_any, seconds};
 use super::gates;
 use crate::store::{Device, EnrolOutcome, EnrolmentClaim, NewEnrolment, Result, StoreError};
 
@@ -144,4 +144,28 @@ fn device(row: &Row<'_>) -> rusqlite::Result<Device> {
         gates: list(row, 4)?,
         enrolled_at: millis(row, 5)?,
     })
+}
+
+pub(super) fn note_heard(
+    connection: &Connection,
+    venue: VenueNumber,
+    device: &DeviceId,
+    at: EpochMillis,
+) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE devices SET heard_at = ?3 WHERE venue = ?1 AND device_id = ?2")?
+        .execute(params![venue.0, device.as_str(), at.0])?;
+    Ok(())
+}
+
+/// When each device of a venue was last heard of, if it was.
+pub(super) fn heard(
+    connection: &Connection,
+    venue: VenueNumber,
+) -> Result<Vec<Option<EpochMillis>>> {
+    let heard = connection
+        .prepare_cached("SELECT heard_at FROM devices WHERE venue = ?1")?
+        .query_map([venue.0], |row| millis_if_any(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(heard)
 }

@@ -156,3 +156,19 @@ pub(super) fn held_days(
         .collect::<rusqlite::Result<_>>()?;
     Ok(days)
 }
+
+/// The version of the list of the day that it is; of the later, where days overlap.
+pub(super) fn current_version(
+    connection: &Connection,
+    venue: VenueNumber,
+    now: EpochSeconds,
+) -> Result<Option<u64>> {
+    let version = connection
+        .prepare_cached(
+            "SELECT version FROM list_days WHERE venue = ?1 AND day_from <= ?2 AND ?2 < day_until
+             ORDER BY day_from DESC, service_day DESC LIMIT 1",
+        )?
+        .query_row(params![venue.0, now.0], |row| count(row, 0))
+        .optional()?;
+    Ok(version)
+}

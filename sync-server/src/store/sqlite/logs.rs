@@ -145,3 +145,16 @@ pub(super) fn state(
         missing: missing.collect(),
     })
 }
+
+/// How many records of a venue's logs are missing before others that have come.
+pub(super) fn missing(connection: &Connection, venue: VenueNumber) -> Result<u64> {
+    let missing = connection
+        .prepare_cached(
+            "SELECT coalesce(sum(last - have_through - held), 0) FROM (
+                 SELECT device_id, log_id, max(last) AS last, sum(last - first + 1) AS held
+                   FROM log_ranges WHERE venue = ?1 GROUP BY device_id, log_id)
+             JOIN logs USING (device_id, log_id) WHERE venue = ?1",
+        )?
+        .query_row([venue.0], |row| count(row, 0))?;
+    Ok(missing)
+}

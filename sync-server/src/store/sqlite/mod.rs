@@ -13,6 +13,7 @@ mod document_keys;
 mod erasure;
 mod errors;
 mod feed;
+mod figures;
 mod filing;
 mod gates;
 mod holders;
@@ -221,6 +222,22 @@ impl Store for SqliteStore {
         self.writer
             .write(move |db| api_keys::note_use(db, id, venue, at))
             .await
+    }
+
+    async fn note_heard(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        at: EpochMillis,
+    ) -> Result<()> {
+        let device = device.clone();
+        self.writer
+            .write(move |db| devices::note_heard(db, venue, &device, at))
+            .await
+    }
+
+    async fn figures(&self, now: EpochSeconds) -> Result<Vec<VenueFigures>> {
+        self.readers.read(move |db| figures::all(db, now)).await
     }
 
     async fn finish_act(&self, acting: &Acting) -> Result<()> {

@@ -6,7 +6,7 @@ use stile_core::ids::{DeviceId, RecordId, TicketNumber, VenueNumber};
 use stile_core::protocol::{QuarantineCause, RecordHead};
 use stile_core::time::EpochMillis;
 
-use super::columns::{millis, parsed, word};
+use super::columns::{count, millis, parsed, word};
 use super::feed::Feed;
 use super::records::{Acceptance, NewRecord};
 use super::standings::{self, Admission, Movements};
@@ -199,4 +199,12 @@ pub(super) fn all(
         })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(records)
+}
+
+/// How many records of a venue are set aside.
+pub(super) fn count_all(connection: &Connection, venue: VenueNumber) -> Result<u64> {
+    let aside = connection
+        .prepare_cached("SELECT count(*) FROM quarantine WHERE venue = ?1")?
+        .query_row([venue.0], |row| count(row, 0))?;
+    Ok(aside)
 }

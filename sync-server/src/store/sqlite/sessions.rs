@@ -3,9 +3,9 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::ids::{SessionId, VenueNumber};
 use stile_core::ticket::Session;
-use stile_core::time::{EpochMillis, ServiceDay};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
-use super::columns::{joined, list, parsed, seconds, word};
+use super::columns::{count, joined, list, parsed, seconds, word};
 use super::feed::Feed;
 use super::lists::{Versions, settings_changed, settle_bounds};
 use super::words::Word;
@@ -160,4 +160,19 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         status: word(row, 9)?,
         note: row.get(10)?,
     })
+}
+
+/// How many sessions of a venue admit now.
+pub(super) fn count_admitting(
+    connection: &Connection,
+    venue: VenueNumber,
+    now: EpochSeconds,
+) -> Result<u64> {
+    let admitting = connection
+        .prepare_cached(
+            "SELECT count(*) FROM sessions
+             WHERE venue = ?1 AND admit_from <= ?2 AND ?2 < admit_until AND status = 'open'",
+        )?
+        .query_row(params![venue.0, now.0], |row| count(row, 0))?;
+    Ok(admitting)
 }

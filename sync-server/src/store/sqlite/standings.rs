@@ -7,7 +7,7 @@ use stile_core::ids::{Checkpoint, TicketId, TicketNumber, VenueNumber};
 use stile_core::ticket::{Reentry, Session};
 use stile_core::time::{EpochMillis, ServiceDay};
 
-use super::columns::{millis, millis_if_any, number, parsed, word};
+use super::columns::{count, millis, millis_if_any, number, parsed, word};
 use super::feed::Feed;
 use super::words::Word;
 use crate::admissions::{Settled, movement, settle};
@@ -376,4 +376,12 @@ fn conflict(connection: &Connection, venue: VenueNumber, found: Found) -> Result
         cleared_at: found.cleared_at,
         entries: entries.collect(),
     })
+}
+
+/// How many conflicts of a venue are open.
+pub(super) fn count_open(connection: &Connection, venue: VenueNumber) -> Result<u64> {
+    let open = connection
+        .prepare_cached("SELECT count(*) FROM conflicts WHERE venue = ?1 AND cleared_at IS NULL")?
+        .query_row([venue.0], |row| count(row, 0))?;
+    Ok(open)
 }

@@ -4,6 +4,7 @@
 mod api_keys;
 mod audit;
 mod devices;
+mod figures;
 mod operators;
 mod records;
 mod retention;
@@ -14,6 +15,7 @@ mod venues;
 pub use api_keys::*;
 pub use audit::*;
 pub use devices::*;
+pub use figures::*;
 pub use operators::*;
 pub use records::*;
 pub use retention::*;

@@ -20,6 +20,16 @@ pub enum RetentionJob {
 impl RetentionJob {
     /// Every job, in the order of a run.
     pub const ALL: [Self; 4] = [Self::Phones, Self::DocumentKeys, Self::Hashes, Self::Acts];
+
+    /// Its stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Phones => "phones",
+            Self::DocumentKeys => "document_keys",
+            Self::Hashes => "hashes",
+            Self::Acts => "acts",
+        }
+    }
 }
 
 /// A job that was run.
