@@ -96,6 +96,8 @@ macro_rules! every_test_for {
             erasure:
                 an_erased_holder_is_gone_from_every_list_and_stays_gone,
                 an_order_is_known_by_its_tickets;
+            figures:
+                what_is_counted_of_a_venue_is_as_of_that_moment;
             retention:
                 hashes_go_from_lists_that_are_over_in_small_steps,
                 acts_go_in_their_order_and_their_positions_are_not_given_again;
