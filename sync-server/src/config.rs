@@ -1,6 +1,7 @@
 //! What bounds a request, each number with its unit and its reason. Nothing here is a rule of a
 //! venue, and nothing here reads flags: those are the program's.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 const KIB: usize = 1024;
@@ -45,9 +46,37 @@ pub struct Limits {
     pub connections: usize,
     /// Ticket files read at a time; each takes a thread. Back ends send one at a time.
     pub imports: usize,
+    /// How often somebody may ask.
+    pub rates: Rates,
     /// How long requests in flight are waited for when the server stops: shorter than the 90 s
     /// after which systemd kills.
     pub stop_time: Duration,
+}
+
+/// Requests within a minute at most, all of them at once if need be. They are there for programs that
+/// run wild; nobody who does an ordinary day's work comes near.
+#[derive(Debug, Clone)]
+pub struct Rates {
+    /// Of one API key. Most are fresh codes for visitors' screens: 100,000 visitors who look once a
+    /// minute, and a fifth on top.
+    pub key: NonZeroU32,
+    /// Of one device. A turnstile claims twice a second, a feed is asked again after each admission
+    /// of forty other gates, and a day's backlog of 50,000 records is 500 batches: together a fifth of
+    /// this.
+    pub device: NonZeroU32,
+    /// Of one address, with bearers that have not been good before, and enrolments. After a restart
+    /// of the server each gate and back end behind one address counts once: 600 of them.
+    pub attempts: NonZeroU32,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self {
+            key: const { NonZeroU32::new(120_000).expect("it is not 0") },
+            device: const { NonZeroU32::new(12_000).expect("it is not 0") },
+            attempts: const { NonZeroU32::new(600).expect("it is not 0") },
+        }
+    }
 }
 
 impl Default for Limits {
@@ -66,6 +95,7 @@ impl Default for Limits {
             drain_time: Duration::from_secs(3),
             connections: 800,
             imports: 8,
+            rates: Rates::default(),
             stop_time: Duration::from_secs(30),
         }
     }

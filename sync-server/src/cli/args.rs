@@ -1,6 +1,7 @@
 //! Flags and environment variables.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -206,6 +207,16 @@ pub struct Serve {
     /// Show metrics also to others on the network. They name venues and say how busy these are.
     #[arg(long, requires = "metrics_listen")]
     pub metrics_open: bool,
+    /// Requests a minute of one API key at most [default: 120000].
+    #[arg(long, value_name = "REQUESTS", env = "STILE_LIMIT_KEY")]
+    pub limit_key: Option<NonZeroU32>,
+    /// Requests a minute of one device at most [default: 12000].
+    #[arg(long, value_name = "REQUESTS", env = "STILE_LIMIT_DEVICE")]
+    pub limit_device: Option<NonZeroU32>,
+    /// Requests a minute of one address at most that show no bearer known as good
+    /// [default: 600].
+    #[arg(long, value_name = "REQUESTS", env = "STILE_LIMIT_ATTEMPTS")]
+    pub limit_attempts: Option<NonZeroU32>,
     #[command(flatten)]
     pub tls: PairArgs,
     /// Speak plain HTTP also where others on the network can listen in, and though there is a

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use stile_sync_server::clock::SystemClock;
-use stile_sync_server::config::Limits;
+use stile_sync_server::config::{Limits, Rates};
 use stile_sync_server::http::{self, Reached};
 use stile_sync_server::metrics::Watch;
 use stile_sync_server::server::Server;
@@ -87,7 +87,10 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     let stop = Stop::new()?;
     let hangups = signal_of(SignalKind::hangup())?;
 
-    let limits = Limits::default();
+    let limits = Limits {
+        rates: rates(args),
+        ..Limits::default()
+    };
     let acceptor = tls.as_ref().map(Served::acceptor).transpose()?;
     let reached = Reached {
         address,
@@ -129,6 +132,15 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     server.close().await;
     info!("stopped");
     Ok(())
+}
+
+fn rates(args: &Serve) -> Rates {
+    let usual = Rates::default();
+    Rates {
+        key: args.limit_key.unwrap_or(usual.key),
+        device: args.limit_device.unwrap_or(usual.device),
+        attempts: args.limit_attempts.unwrap_or(usual.attempts),
+    }
 }
 
 async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), CliError> {

@@ -9,10 +9,12 @@ use axum::middleware::Next;
 use axum::response::Response;
 use stile_core::ids::VenueId;
 use stile_core::protocol::Code;
+use zeroize::Zeroizing;
 
 use super::App;
 use super::params::wrong;
 use super::refusal::Refusal;
+use crate::ServerError;
 use crate::server::Device;
 use crate::store::{ApiKey, Scope};
 
@@ -34,12 +36,18 @@ pub async fn require_key(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let text = bearer(request.headers(), "an API key")?;
-    let key = app.server().authenticate_api_key(text).await?;
+    let text = &bearer(request.headers(), "an API key")?;
+    if let Some(over) = app.rates().bearer(&request, text) {
+        return Ok(over.answer(&app, next.run(request)).await);
+    }
+    let found = app.server().authenticate_api_key(text).await;
+    tell(&app, text, &found);
+    let key = found?;
+    let counted = app.rates().key(key.id);
     let venue = venue_meant(&key, request.uri().query())?;
     app.server().note_key_use(key.id, &venue);
     request.extensions_mut().insert(Caller { venue, key });
-    Ok(next.run(request).await)
+    Ok(counted.answer(&app, next.run(request)).await)
 }
 
 /// The layer of a route for API keys of a scope, within [`require_key`].
@@ -64,14 +72,29 @@ pub async fn require_device(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let text = bearer(
+    let text = &bearer(
         request.headers(),
         "the bearer that the device got when it was enrolled",
     )?;
-    let device = app.server().authenticate_device(text).await?;
+    if let Some(over) = app.rates().bearer(&request, text) {
+        return Ok(over.answer(&app, next.run(request)).await);
+    }
+    let found = app.server().authenticate_device(text).await;
+    tell(&app, text, &found);
+    let device = found?;
     app.server().note_heard(&device);
+    let counted = app.rates().device(&device);
     request.extensions_mut().insert(device);
-    Ok(next.run(request).await)
+    Ok(counted.answer(&app, next.run(request)).await)
+}
+
+/// Tells the limits what came of a bearer; a server that could not look has not found it bad.
+fn tell<T>(app: &App, bearer: &str, found: &Result<T, ServerError>) {
+    match found {
+        Ok(_) => app.rates().was(bearer, true),
+        Err(ServerError::Unauthorized(_)) => app.rates().was(bearer, false),
+        Err(_) => {}
+    }
 }
 
 impl FromRequestParts<App> for Caller {
@@ -97,7 +120,7 @@ fn settled<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, Refusal
 }
 
 /// The token of `authorization: Bearer …`.
-fn bearer<'h>(headers: &'h HeaderMap, what: &str) -> Result<&'h str, Refusal> {
+fn bearer(headers: &HeaderMap, what: &str) -> Result<Zeroizing<String>, Refusal> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let token = match (values.next(), values.next()) {
         (Some(value), None) => value.to_str().ok().and_then(|text| {
@@ -106,12 +129,15 @@ fn bearer<'h>(headers: &'h HeaderMap, what: &str) -> Result<&'h str, Refusal> {
         }),
         _ => None,
     };
-    token.filter(|token| !token.is_empty()).ok_or_else(|| {
-        Refusal::new(
-            Code::Unauthorized,
-            format!("This route needs `authorization: Bearer` with {what}"),
-        )
-    })
+    let token = token.filter(|token| !token.is_empty());
+    token
+        .map(|token| Zeroizing::new(token.to_owned()))
+        .ok_or_else(|| {
+            Refusal::new(
+                Code::Unauthorized,
+                format!("This route needs `authorization: Bearer` with {what}"),
+            )
+        })
 }
 
 /// The venue that the request is about: the one that it names, else the key's only one. A venue

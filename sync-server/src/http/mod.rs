@@ -27,6 +27,7 @@ mod operators;
 mod params;
 mod policy;
 mod pull;
+mod rate;
 mod refusal;
 mod routes;
 mod serve;
@@ -60,6 +61,7 @@ use crate::config::Limits;
 use crate::server::Server;
 use crate::store::Scope;
 use crate::tls::Served;
+use rate::RateLimits;
 use refusal::Refusal;
 use routes::Routes;
 
@@ -91,6 +93,7 @@ struct Shared {
     limits: Limits,
     reached: Reached,
     imports: Arc<Semaphore>,
+    rates: RateLimits,
     /// The OpenAPI document as it is served.
     document: Bytes,
 }
@@ -100,6 +103,7 @@ impl App {
         let imports = Arc::new(Semaphore::new(limits.imports));
         Self(Arc::new(Shared {
             server,
+            rates: RateLimits::new(&limits.rates),
             limits,
             reached,
             imports,
@@ -110,6 +114,10 @@ impl App {
     /// The server's use cases.
     fn server(&self) -> &Arc<Server> {
         &self.0.server
+    }
+
+    fn rates(&self) -> &RateLimits {
+        &self.0.rates
     }
 
     fn limits(&self) -> &Limits {
@@ -156,7 +164,7 @@ fn all_routes() -> Routes {
         .public(routes!(health::healthz))
         .public(routes!(health::readyz))
         .public(routes!(openapi::document))
-        .public(routes!(gate::enrol))
+        .stranger(routes!(gate::enrol))
         .device(routes!(gate::lists))
         .device(routes!(gate::whitelist))
         .device(routes!(gate::records))

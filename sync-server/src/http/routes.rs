@@ -18,6 +18,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 use super::App;
 use super::audit::audited;
 use super::auth::{VENUE_PARAMETER, require_device, require_key, require_scope};
+use super::rate::count_attempt;
 use super::refusal::PROBLEM_JSON;
 use crate::acting::ActResult;
 use crate::config::Limits;
@@ -35,6 +36,8 @@ pub const DEVICE: &str = "device";
 enum Access {
     /// Everybody.
     Public,
+    /// Everybody, and each request is an attempt to become known.
+    Stranger,
     /// Enrolled devices.
     Device,
     /// API keys with this scope.
@@ -67,6 +70,11 @@ impl Routes {
     /// Adds routes for everybody.
     pub fn public(self, routes: UtoipaMethodRouter<App>) -> Self {
         self.add(Access::Public, Pace::Bounded, None, routes)
+    }
+
+    /// Adds routes by which strangers become known.
+    pub fn stranger(self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Stranger, Pace::Bounded, None, routes)
     }
 
     /// Adds routes for enrolled devices.
@@ -123,6 +131,7 @@ impl Routes {
 fn guarded(router: MethodRouter<App>, guards: Guards, app: &App) -> MethodRouter<App> {
     match guards.access {
         Access::Public => router,
+        Access::Stranger => router.route_layer(from_fn_with_state(app.clone(), count_attempt)),
         Access::Device => router.route_layer(from_fn_with_state(app.clone(), require_device)),
         Access::Key(scope) => {
             let router = router.route_layer(from_fn_with_state(scope, require_scope));
@@ -173,7 +182,7 @@ fn describe(operation: &mut Operation, guards: Guards) {
     let nothing: [&str; 0] = [];
     operation.security = Some(match access {
         // Empty, and not absent: nobody forgot it.
-        Access::Public => Vec::new(),
+        Access::Public | Access::Stranger => Vec::new(),
         Access::Device => vec![SecurityRequirement::new(DEVICE, nothing)],
         Access::Key(scope) => vec![SecurityRequirement::new(API_KEY, [scope.name()])],
     });

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -16,8 +18,10 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 use tracing::{debug, info, warn};
 
+use super::rate::Peer;
 use crate::config::{HEAD_BYTES, Limits};
 
 /// How long to wait after the system would not give a connection, mostly for want of file
@@ -40,7 +44,6 @@ pub async fn serve(
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
         .max_header_size(HEAD_BYTES);
-    let service = TowerToHyperService::new(router);
     let room = Arc::new(Semaphore::new(limits.connections));
     let handshake_time = limits.handshake_time;
     let mut stop = std::pin::pin!(stop);
@@ -49,10 +52,15 @@ pub async fn serve(
             accepted = accept(&listener, &room, limits) => accepted,
             () = &mut stop => break,
         };
-        let Some((stream, permit)) = accepted else {
+        let Some((stream, peer, permit)) = accepted else {
             continue;
         };
-        let (http, service, watcher) = (http.clone(), service.clone(), connections.watcher());
+        let (http, watcher) = (http.clone(), connections.watcher());
+        let from = move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            request
+        };
+        let service = TowerToHyperService::new(router.clone().map_request(from));
         let (tls, stopping) = (tls.clone(), stopping.clone());
         tokio::spawn(async move {
             let ended = match tls {
@@ -116,15 +124,15 @@ async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
     limits: &Limits,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, Peer, tokio::sync::OwnedSemaphorePermit)> {
     let permit = room.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => {
+        Ok((stream, address)) => {
             if let Err(error) = prepare(&stream, limits.stall_time) {
                 debug!(%error, "a connection could not be set up");
                 return None;
             }
-            Some((stream, permit))
+            Some((stream, Peer(address.ip()), permit))
         }
         Err(error) => {
             warn!(%error, "no connection could be taken");

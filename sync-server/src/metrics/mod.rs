@@ -44,11 +44,17 @@ struct Filed {
     result: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Limited {
+    policy: &'static str,
+}
+
 /// Counts since the server's start.
 pub struct Metrics {
     registry: Registry,
     answered: Family<Answered, Histogram, fn() -> Histogram>,
     filed: Family<Filed, Counter>,
+    limited: Family<Limited, Counter>,
 }
 
 impl Default for Metrics {
@@ -68,10 +74,20 @@ impl Default for Metrics {
             "Records that gates sent, by what became of them",
             filed.clone(),
         );
+        let limited = Family::<Limited, Counter>::default();
+        for policy in ["api-key", "device", "attempts"] {
+            limited.get_or_create(&Limited { policy }).inc_by(0);
+        }
+        registry.register(
+            "limited",
+            "Requests that were refused since too many came, by the limit's policy",
+            limited.clone(),
+        );
         Self {
             registry,
             answered,
             filed,
+            limited,
         }
     }
 }
@@ -81,6 +97,11 @@ impl Metrics {
     pub fn answered(&self, request: &Answered, took: Duration) {
         let times = self.answered.get_or_create(request);
         times.observe(took.as_secs_f64());
+    }
+
+    /// A request was refused by a limit.
+    pub fn limited(&self, policy: &'static str) {
+        self.limited.get_or_create(&Limited { policy }).inc();
     }
 
     /// Records of a venue were filed.

@@ -22,6 +22,7 @@ mod errors;
 mod feed;
 mod filters;
 mod imports;
+mod limits;
 mod matrix;
 mod metrics;
 mod operators;
