@@ -429,3 +429,45 @@ async fn lines_and_csv_wait_as_well() {
         record["id"]
     );
 }
+
+#[tokio::test]
+async fn a_compressed_log_is_the_same_and_comes_in_pieces_as_well() {
+    let site = Site::start().await;
+    site.furnish().await;
+    let mut gate = site.enrol(1).await;
+    for _ in 0..8 {
+        let records: Vec<_> = (0..500)
+            .map(|_| refuses(&mut gate, &site, &json!({})))
+            .collect();
+        site.upload(&gate, &records).await;
+    }
+    let plain = get(&site, "/v1/records", NDJSON).await;
+    assert!(!plain.headers().contains_key("content-encoding"));
+    let plain = plain.bytes().await.unwrap();
+    for encoding in ["gzip", "zstd"] {
+        let request = site
+            .admin("GET", "/v1/records")
+            .header("accept", NDJSON)
+            .header("accept-encoding", encoding);
+        let mut answer = request.send().await.unwrap();
+        assert_eq!(answer.headers()["content-encoding"], encoding);
+        assert!(!answer.headers().contains_key("content-length"));
+        let (mut compressed, mut pieces) = (Vec::new(), 0);
+        while let Some(piece) = answer.chunk().await.unwrap() {
+            compressed.extend_from_slice(&piece);
+            pieces += 1;
+        }
+        assert!(pieces > 1, "{encoding}");
+        assert!(compressed.len() < plain.len() / 2, "{encoding}");
+        let decoded = match encoding {
+            "zstd" => zstd::decode_all(&compressed[..]).unwrap(),
+            _ => {
+                let mut decoded = Vec::new();
+                let mut decoder = flate2::read::GzDecoder::new(&compressed[..]);
+                std::io::Read::read_to_end(&mut decoder, &mut decoded).unwrap();
+                decoded
+            }
+        };
+        assert!(decoded == plain, "{encoding}");
+    }
+}
