@@ -1,7 +1,7 @@
 # What a person does with Stile's source. Each target sets the machine up first.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-arm bench setup build dist-gate fmt lint deny
+.PHONY: help demo test check-api test-arm bench setup build dist-gate fmt lint deny
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -13,6 +13,10 @@ demo: ## show a day at two gates, network lost and found; KEEP=1 leaves it runni
 test: ## run all tests
 	@scripts/setup.sh test
 	@scripts/test.sh
+
+check-api: ## send a server what docs/openapi.json allows and forbids, and check its answers
+	@scripts/setup.sh test
+	@scripts/schemathesis.sh
 
 test-arm: ## run the tests of core and turnstile as 64-bit and 32-bit ARM, under qemu
 	@scripts/setup.sh arm

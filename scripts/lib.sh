@@ -5,6 +5,11 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cargo_home=${CARGO_HOME:-${HOME:-}/.cargo}
 
+# The places where a test can make a gate hang, and clocks that it can set, are in programs for
+# tests only.
+# shellcheck disable=SC2034
+test_features=(--features stile-turnstile/fault-points,stile-tests/fault-points)
+
 say() { printf 'stile: %s\n' "$*"; }
 fail() { printf 'stile: %s\n' "$@" >&2; exit 1; }
 

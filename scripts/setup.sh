@@ -121,6 +121,7 @@ missing_packages() {
         command -v curl >/dev/null || echo curl
         command -v java >/dev/null && command -v javac >/dev/null || echo default-jdk-headless
         command -v node >/dev/null || echo nodejs
+        python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv # for scripts/schemathesis.sh
         command -v php >/dev/null || echo php-cli
     fi
 }

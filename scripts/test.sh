@@ -10,11 +10,8 @@ python=$(find_python) || fail "no python3 with the module cryptography found; ru
 cd "$root"
 
 say "building the programs and tests"
-# The places where a test can make a gate hang, and clocks that it can set, are in programs for
-# tests only.
-features=(--features stile-turnstile/fault-points,stile-tests/fault-points)
-cargo build --workspace --bins --locked "${features[@]}"
-cargo test --workspace --locked --no-fail-fast "${features[@]}"
+cargo build --workspace --bins --locked "${test_features[@]}"
+cargo test --workspace --locked --no-fail-fast "${test_features[@]}"
 "$python" tests/vectors/check.py
 "$python" tests/vectors/minting.py
 say "all tests passed, in $SECONDS s with the build"

@@ -17,11 +17,11 @@ pub struct IdError {
 }
 
 macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident, $kind:literal, $shape:literal, $check:expr) => {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $shape:literal, $pattern:tt, $check:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
         #[serde(try_from = "String", into = "String")]
-        #[schema(value_type = String)]
+        #[schema(value_type = String, pattern = $pattern)]
         pub struct $name(String);
 
         impl $name {
@@ -85,43 +85,43 @@ fn printable(text: &str) -> bool {
 
 text_id!(
     /// A museum or site: `[a-z0-9-]{1,32}`.
-    VenueId, "venue id", "1 to 32 of a-z, 0-9 and -",
+    VenueId, "venue id", "1 to 32 of a-z, 0-9 and -", "^[a-z0-9-]{1,32}$",
     |text| (1..=32).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 );
 text_id!(
     /// The booking system's id of a ticket (its reservation id): `[A-Za-z0-9_-]{1,64}`.
-    TicketId, "ticket_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    TicketId, "ticket_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 text_id!(
     /// A timed-entry slot: `[A-Za-z0-9_-]{1,64}`.
-    SessionId, "session_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    SessionId, "session_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 text_id!(
     /// One door: `[A-Za-z0-9_-]{1,64}`.
-    GateId, "gate_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    GateId, "gate_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 text_id!(
     /// An enrolled PDA or controller, named by the server: `[A-Za-z0-9_-]{1,64}`.
-    DeviceId, "device_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    DeviceId, "device_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 text_id!(
     /// A part of the venue that a ticket opens: `[A-Za-z0-9_-]{1,64}`.
-    Zone, "zone", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    Zone, "zone", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 text_id!(
     /// What one admission is good for: `[A-Za-z0-9_-]{1,64}`; by default `entry`.
-    Checkpoint, "checkpoint", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    Checkpoint, "checkpoint", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 text_id!(
     /// A booking order, as it stands on the visitor's confirmation: 1 to 64 bytes, no control
     /// characters.
-    OrderNumber, "order_number", "1 to 64 bytes without control characters", printable
+    OrderNumber, "order_number", "1 to 64 bytes without control characters", r"^[^\x00-\x1f\x7f-\x9f]{1,64}$", printable
 );
 
 text_id!(
     /// Somebody who works at the venue's gates: `[A-Za-z0-9_-]{1,64}`.
-    OperatorId, "operator_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", plain_id
+    OperatorId, "operator_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
 );
 
 impl Default for Checkpoint {
@@ -144,7 +144,7 @@ pub struct VenueNumber(pub u16);
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
 )]
 #[serde(transparent)]
-#[schema(value_type = u8)]
+#[schema(value_type = u8, maximum = 255)]
 pub struct Kid(pub u8);
 
 /// The number of a ticket, 1 ..= 2^63 − 1, unique in its venue, derived by the server from the

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $row:literal, $waivable:literal, $en:literal, $zh:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:tt, $row:literal, $waivable:literal, $en:literal, $zh:literal;)*) => {
         /// One row of the verdict's table.
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,

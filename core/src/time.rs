@@ -67,7 +67,7 @@ pub struct ServiceDayError;
 /// belongs to it is asked of the list's `[day_from, day_until)`, never of this text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schema(value_type = String, example = "2026-10-01")]
+#[schema(value_type = String, format = Date, example = "2026-10-01")]
 pub struct ServiceDay(String);
 
 impl ServiceDay {

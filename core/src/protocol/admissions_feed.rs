@@ -65,6 +65,7 @@ pub struct FeedItem {
     /// Whether that clock was anchored.
     pub anchored: bool,
     /// Persons moved; 0 for an undo.
+    #[schema(maximum = 255)]
     pub persons: u8,
     /// Whether a claim had been granted.
     #[serde(default)]

@@ -8,7 +8,7 @@ use super::ApiKeyId;
 use crate::time::EpochMillis;
 
 macro_rules! acts {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:tt;)*) => {
         /// What an administrator or a back end may do: stable names for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
         pub enum Act {

@@ -94,12 +94,14 @@ pub struct TicketView {
     /// Last four digits of the holder's phone.
     pub last_four: Option<LastFour>,
     /// Persons that it admits.
+    #[schema(maximum = 255)]
     pub admits: u8,
     /// Where it stands.
     pub status: TicketStatus,
     /// Why it was cancelled, if it was.
     pub cancel_cause: Option<CancelCause>,
     /// Counts up when it is issued anew.
+    #[schema(maximum = 255)]
     pub revision: u8,
     /// Whether it is no longer in its day's whole set; gates answer as if it were cancelled.
     pub deleted: bool,
@@ -122,6 +124,7 @@ pub struct MintItem {
     /// How long it is to be valid, in seconds from now; by default 900. A G2 code rounds up to
     /// the next five minutes; a G3 code takes none, since its counter is its window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     pub ttl_s: Option<u32>,
 }
 
@@ -210,6 +213,7 @@ pub struct ConflictAdmission {
     /// When.
     pub at: EpochMillis,
     /// For how many.
+    #[schema(maximum = 255)]
     pub persons: u8,
     /// Whether it fitted.
     pub standing: RecordStanding,

@@ -30,6 +30,7 @@ pub struct Reissue {
     /// The revision that the ticket is to have: one more than it has now. Asking for the one that
     /// it has already changes nothing, so that a lost answer can be asked for again.
     #[schema(minimum = 1, maximum = 255)]
+    #[schema(maximum = 255)]
     pub revision: u8,
 }
 

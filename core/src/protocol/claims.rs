@@ -31,6 +31,7 @@ pub struct ClaimRequest {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// Persons who ask to enter, at least 1.
+    #[schema(maximum = 255)]
     pub persons: u8,
     /// When, by the device's trusted clock.
     pub at: EpochMillis,

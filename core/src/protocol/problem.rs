@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $status:literal, $title:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:tt, $status:literal, $title:literal;)*) => {
         /// What went wrong: stable names for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
         pub enum Code {
@@ -39,9 +39,9 @@ codes! {
     /// A parameter of path or query is wrong.
     InvalidParameter = "invalid_parameter", 400, "A parameter is wrong";
     /// The cursor is not one of ours, or of another stream.
-    InvalidCursor = "invalid_cursor", 400, "The cursor is not valid here";
+    InvalidCursor = "invalid_cursor", 422, "The cursor is not valid here";
     /// The cursor was given for other filters than those of the request.
-    CursorOfOtherFilters = "cursor_of_other_filters", 400, "The cursor is of other filters";
+    CursorOfOtherFilters = "cursor_of_other_filters", 422, "The cursor is of other filters";
     /// The whole file cannot be taken.
     InvalidFile = "invalid_file", 400, "The file cannot be imported";
     /// No key or token, or one that is not known.

@@ -44,6 +44,7 @@ pub struct Wanted {
     /// `v1`, `G2` or `G3`.
     format: Format,
     /// How long it is to be valid, in seconds from now; by default 900.
+    #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     ttl_s: Option<u32>,
 }
 

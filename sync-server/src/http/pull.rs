@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use stile_core::ids::{GateId, SessionId, TicketId};
-use stile_core::protocol::{Conflicts, CursorRestarted, Pulled};
+use stile_core::protocol::{Code, Conflicts, CursorRestarted, Pulled};
 use stile_core::record::Answer;
 use stile_core::time::ServiceDay;
 use utoipa::{IntoParams, ToSchema};
@@ -253,14 +253,15 @@ async fn pull(
 
 /// The layout, where there may be one.
 fn layout(wanted: Option<Layout>, form: Form, stream: LogStream) -> Result<Layout, Refusal> {
+    let unprocessable = |what| Refusal::new(Code::Unprocessable, format!("layout: {what}"));
     let Some(layout) = wanted else {
         return Ok(Layout::Log);
     };
     if form != Form::Csv {
-        return Err(wrong("layout", "goes with the header `accept: text/csv`"));
+        return Err(unprocessable("goes with the header `accept: text/csv`"));
     }
     if layout == Layout::CheckinLogs && stream != LogStream::CheckIns {
-        return Err(wrong("layout", "`checkin_logs` is of /v1/check-ins alone"));
+        return Err(unprocessable("`checkin_logs` is of /v1/check-ins alone"));
     }
     Ok(layout)
 }

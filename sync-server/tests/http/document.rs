@@ -1,6 +1,9 @@
 //! The OpenAPI document.
 
+use serde::Serialize;
 use serde_json::Value;
+use stile_core::protocol::{Act, Code};
+use stile_core::reason::Reason;
 use stile_sync_server::http::openapi_text;
 
 use crate::site::{Site, read};
@@ -79,4 +82,21 @@ fn every_operation_says_who_may_use_it_and_how_it_answers_errors() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), count, "two operations have one id");
+}
+
+#[test]
+fn the_document_names_things_as_they_are_named_on_the_wire() {
+    fn named<T: Serialize>(all: &[T]) -> Vec<Value> {
+        let names = all.iter().map(|one| serde_json::to_value(one).unwrap());
+        names.collect()
+    }
+    let document: Value = serde_json::from_str(&openapi_text()).unwrap();
+    for (schema, names) in [
+        ("Code", named(Code::ALL)),
+        ("Act", named(Act::ALL)),
+        ("Reason", named(Reason::ALL)),
+    ] {
+        let written = &document["components"]["schemas"][schema]["enum"];
+        assert_eq!(written, &Value::from(names), "{schema}");
+    }
 }

@@ -359,19 +359,20 @@ async fn no_record_that_was_accepted_stands_in_the_way_of_the_others() {
 #[tokio::test]
 async fn a_layout_goes_with_csv_and_with_what_it_is_of() {
     let site = Site::start().await;
-    for (path, accept) in [
-        ("/v1/check-ins?layout=checkin_logs", "application/json"),
-        ("/v1/check-ins?layout=log", NDJSON),
-        ("/v1/records?layout=checkin_logs", CSV),
-        ("/v1/check-ins?layout=nonsense", CSV),
+    let contradicts = (StatusCode::UNPROCESSABLE_ENTITY, "unprocessable");
+    let unknown = (StatusCode::BAD_REQUEST, "invalid_parameter");
+    for (path, accept, told) in [
+        (
+            "/v1/check-ins?layout=checkin_logs",
+            "application/json",
+            contradicts,
+        ),
+        ("/v1/check-ins?layout=log", NDJSON, contradicts),
+        ("/v1/records?layout=checkin_logs", CSV, contradicts),
+        ("/v1/check-ins?layout=nonsense", CSV, unknown),
     ] {
         let (status, code, problem) = refusal(get(&site, path, accept).await).await;
-        let found = (status, &*code);
-        assert_eq!(
-            found,
-            (StatusCode::BAD_REQUEST, "invalid_parameter"),
-            "{path}"
-        );
+        assert_eq!((status, &*code), told, "{path}");
         assert!(
             problem["detail"].as_str().unwrap().contains("layout"),
             "{problem}"

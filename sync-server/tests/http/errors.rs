@@ -144,7 +144,7 @@ async fn a_cursor_of_another_stream_or_of_nobody_is_refused() {
         let (status, code, _) = refusal(site.admin("GET", &path).send().await.unwrap()).await;
         assert_eq!(
             (status, &*code),
-            (StatusCode::BAD_REQUEST, "invalid_cursor"),
+            (StatusCode::UNPROCESSABLE_ENTITY, "invalid_cursor"),
             "{path}"
         );
     }

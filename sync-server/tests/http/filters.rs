@@ -205,7 +205,7 @@ async fn a_cursor_is_good_with_the_filters_that_it_was_given_for_alone() {
             let told = (status, &*code);
             assert_eq!(
                 told,
-                (StatusCode::BAD_REQUEST, "cursor_of_other_filters"),
+                (StatusCode::UNPROCESSABLE_ENTITY, "cursor_of_other_filters"),
                 "{path}"
             );
         }
