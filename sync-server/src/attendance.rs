@@ -1,11 +1,13 @@
 //! Attendance, counted from the rows of a day's list and what their tickets did. Knows no storage:
 //! an engine hands over what it reads, ticket by ticket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use stile_core::admissions::{Movement, attended, fold};
 use stile_core::ids::{Checkpoint, SessionId};
-use stile_core::protocol::{Attendance, RecordHead, SessionAttendance, WalkInCount};
+use stile_core::protocol::{
+    Attendance, RecordHead, SessionAttendance, SessionFinality, WalkInCount,
+};
 use stile_core::ticket::Session;
 use stile_core::time::{EpochSeconds, ServiceDay};
 
@@ -14,8 +16,25 @@ use crate::admissions::{UnreadableRecord, movement_of};
 /// Counts attendance.
 #[derive(Debug, Default)]
 pub struct Tally {
-    sessions: BTreeMap<(ServiceDay, EpochSeconds, SessionId), SessionAttendance>,
+    sessions: BTreeMap<(ServiceDay, EpochSeconds, SessionId), Counts>,
     walk_ins: Vec<WalkInCount>,
+}
+
+/// What is counted of a session on a day.
+#[derive(Debug, Default)]
+struct Counts {
+    name: String,
+    persons: u64,
+    tickets: u64,
+    expected: u64,
+    absent_tickets: u64,
+    check_ins: u64,
+    undone: u64,
+    overrides: u64,
+    after_cancel: u64,
+    late_check_ins: u64,
+    conflicts_open: u64,
+    conflicts_cleared: u64,
 }
 
 /// A ticket as it stands, or stood, in a day's list.
@@ -37,6 +56,8 @@ pub struct TicketMovement {
     pub taken_back: bool,
     /// Whether its ticket was cancelled before its scan.
     pub after_cancel: bool,
+    /// Whether it came after its session was final.
+    pub late_after_final: bool,
     /// The record as the device wrote it.
     pub bytes: Vec<u8>,
 }
@@ -67,6 +88,7 @@ impl Tally {
                 counts.undone += u64::from(movement.taken_back);
                 counts.overrides += u64::from(head.kind == "override");
                 counts.after_cancel += u64::from(movement.after_cancel);
+                counts.late_check_ins += u64::from(movement.late_after_final);
             }
             if !movement.taken_back {
                 let here = checkpoints.entry(movement.checkpoint).or_default();
@@ -83,6 +105,7 @@ impl Tally {
             .unwrap_or(0);
         counts.persons += persons;
         counts.tickets += u64::from(persons > 0);
+        counts.absent_tickets += u64::from(ticket.is_expected && persons == 0);
         counts.expected += if ticket.is_expected {
             u64::from(ticket.admits)
         } else {
@@ -106,33 +129,54 @@ impl Tally {
         self.walk_ins.push(count);
     }
 
-    /// What was counted.
-    pub fn finish(self) -> Attendance {
+    /// The sessions that something was counted of.
+    pub fn session_ids(&self) -> Vec<SessionId> {
+        let keys = self.sessions.keys();
+        keys.map(|(_, _, id)| id.clone()).collect()
+    }
+
+    /// What was counted, with how complete each session of [`Self::session_ids`] is.
+    pub fn finish(self, finality: Vec<SessionFinality>) -> Attendance {
+        let finality: HashMap<_, _> = finality
+            .into_iter()
+            .map(|one| (one.session_id, one.finality))
+            .collect();
+        let sessions = self.sessions.into_iter();
+        let sessions = sessions.filter_map(|((service_day, starts_at, session_id), counts)| {
+            let finality = finality.get(&session_id)?.clone();
+            let is_final = finality.finalized_at.is_some();
+            Some(SessionAttendance {
+                session_id,
+                service_day,
+                name: counts.name,
+                starts_at,
+                persons: counts.persons,
+                tickets: counts.tickets,
+                expected: counts.expected,
+                check_ins: counts.check_ins,
+                undone: counts.undone,
+                overrides: counts.overrides,
+                after_cancel: counts.after_cancel,
+                conflicts_open: counts.conflicts_open,
+                conflicts_cleared: counts.conflicts_cleared,
+                late_check_ins: counts.late_check_ins,
+                no_show: is_final.then(|| counts.expected.saturating_sub(counts.persons)),
+                no_show_tickets: is_final.then_some(counts.absent_tickets),
+                finality,
+            })
+        });
         Attendance {
-            sessions: self.sessions.into_values().collect(),
+            sessions: sessions.collect(),
             walk_ins: self.walk_ins,
         }
     }
 
-    fn of(&mut self, session: &Session, day: &ServiceDay) -> &mut SessionAttendance {
+    fn of(&mut self, session: &Session, day: &ServiceDay) -> &mut Counts {
         let id = session.session_id.clone();
         let key = (day.clone(), session.starts_at, id);
-        self.sessions
-            .entry(key)
-            .or_insert_with(|| SessionAttendance {
-                session_id: session.session_id.clone(),
-                service_day: day.clone(),
-                name: session.name.clone(),
-                starts_at: session.starts_at,
-                persons: 0,
-                tickets: 0,
-                expected: 0,
-                check_ins: 0,
-                undone: 0,
-                overrides: 0,
-                after_cancel: 0,
-                conflicts_open: 0,
-                conflicts_cleared: 0,
-            })
+        self.sessions.entry(key).or_insert_with(|| Counts {
+            name: session.name.clone(),
+            ..Counts::default()
+        })
     }
 }

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 mod cursor;
 mod error;
+mod finality;
 pub mod http;
 pub mod import;
 pub mod last_backup;

@@ -138,6 +138,7 @@ mod tests {
 
     fn log(texts: &[String]) -> Vec<PulledRecord> {
         let pulled = |text: &String| PulledRecord {
+            late_after_final: false,
             received_at: EpochMillis(0),
             standing: None,
             after_cancel: false,

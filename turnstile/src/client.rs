@@ -8,7 +8,9 @@ use std::time::Duration;
 use reqwest::{RequestBuilder, Response, redirect};
 use stile_core::outbox::HttpAnswer;
 use stile_core::platform::Platform;
-use stile_core::protocol::{ClaimRequest, EnrolRequest, Problem, TIME_HEADER, VerifyRequest};
+use stile_core::protocol::{
+    ClaimRequest, EnrolRequest, OutboxReport, Problem, TIME_HEADER, VerifyRequest,
+};
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use crate::tls;
@@ -118,9 +120,17 @@ impl Client {
         self.send(request.timeout(REQUEST_TIMEOUT)).await
     }
 
-    /// `GET /v1/gate/lists`.
-    pub async fn lists(&self, bearer: &str) -> Result<Answer, ClientError> {
+    /// `GET /v1/gate/lists`, with what is to be said of the outbox.
+    pub async fn lists(
+        &self,
+        bearer: &str,
+        report: Option<&OutboxReport>,
+    ) -> Result<Answer, ClientError> {
         let request = self.http.get(self.url("/v1/gate/lists"));
+        let request = match report {
+            Some(report) => request.query(report),
+            None => request,
+        };
         self.send(request.bearer_auth(bearer).timeout(REQUEST_TIMEOUT))
             .await
     }

@@ -7,7 +7,7 @@ use super::identity::DEVICE_KID;
 use crate::ids::RecordId;
 use crate::journal::{JournalError, SyncStatus};
 use crate::outbox::{HttpAnswer, Meaning, STUCK_RETRY_MS, read_answer};
-use crate::protocol::{Batch, SignedBatch};
+use crate::protocol::{Batch, OutboxReport, SignedBatch};
 use crate::signed::{Domain, Signed};
 
 /// A signed batch that is ready to go to `POST /v1/gate/records`.
@@ -42,7 +42,24 @@ pub enum Uploaded {
     Failed(String),
 }
 
+/// What a device says of its outbox ends this long before now, in ms: a scan whose claim is asked
+/// for carries its time already and has no record yet.
+const SETTLED_MS: i64 = 10_000;
+
 impl Device {
+    /// What the server is told of the outbox, so that it knows when a session is complete.
+    pub fn outbox_report(&self) -> Result<OutboxReport, JournalError> {
+        // Taken first: what is made from now on is later than what the report speaks of.
+        let settled = self.time().at.plus(-SETTLED_MS);
+        let outgoing = self.outgoing();
+        let (outstanding, oldest) = outgoing.sync_log.outstanding()?;
+        Ok(OutboxReport {
+            generation: outgoing.key_manifest.generation,
+            delivered_through: oldest.map_or(settled, |oldest| oldest.min(settled)),
+            outstanding,
+        })
+    }
+
     /// The next batch to send, or none if nothing waits.
     pub fn next_upload(&self) -> Result<Option<Upload>, JournalError> {
         let boot_ms = self.platform.moment().boot_ms;

@@ -101,6 +101,43 @@ impl SyncLog {
         self.waiting(SyncStatus::Quarantined, 0, limit)
     }
 
+    /// How many records are not known to be on the server, and when the earliest of them was made.
+    pub fn outstanding(&self) -> Result<(u64, Option<EpochMillis>), JournalError> {
+        // What is delivered has a time for it, and an index by that.
+        let count = "SELECT (SELECT count(*) FROM sync_log)
+                          - (SELECT count(*) FROM sync_log WHERE synced_at IS NOT NULL)";
+        let count: i64 = self
+            .connection
+            .prepare_cached(count)?
+            .query_row([], |row| row.get(0))?;
+        if count <= 0 {
+            return Ok((0, None));
+        }
+        let (unsent, mut oldest) = self.earliest(SyncStatus::Unsent, self.unsent_from)?;
+        if unsent != count {
+            // Stuck ones are rare, and looked for all over.
+            let (_, stuck) = self.earliest(SyncStatus::Stuck, 0)?;
+            oldest = oldest.into_iter().chain(stuck).min();
+        }
+        Ok((count.unsigned_abs(), oldest))
+    }
+
+    /// How many records of a status stand from a position on, and when the earliest was made.
+    fn earliest(
+        &self,
+        status: SyncStatus,
+        from: i64,
+    ) -> Result<(i64, Option<EpochMillis>), JournalError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT count(*), min(json_extract(record, '$.at')) FROM sync_log
+              WHERE position >= ?1 AND sync_status = ?2",
+        )?;
+        Ok(statement.query_row(params![from, status.number()], |row| {
+            let at: Option<i64> = row.get(1)?;
+            Ok((row.get(0)?, at.map(EpochMillis)))
+        })?)
+    }
+
     fn waiting(
         &self,
         status: SyncStatus,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Finality;
 use crate::ids::SessionId;
 use crate::ticket::Direction;
 use crate::time::{EpochSeconds, ServiceDay};
@@ -47,6 +48,15 @@ pub struct SessionAttendance {
     pub conflicts_open: u64,
     /// Those of which no admission loses any more.
     pub conflicts_cleared: u64,
+    /// Check-ins that came after the session was final.
+    pub late_check_ins: u64,
+    /// Expected persons who did not come. Null until the session is final: nobody is a no-show
+    /// while a gate may still say otherwise.
+    pub no_show: Option<u64>,
+    /// Valid tickets of which nobody came; null likewise.
+    pub no_show_tickets: Option<u64>,
+    /// How complete these counts are.
+    pub finality: Finality,
 }
 
 /// Persons without a ticket.

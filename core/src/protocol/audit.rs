@@ -40,6 +40,8 @@ acts! {
     OperatorRemove = "operator.remove";
     /// A device was invited.
     DeviceInvite = "device.invite";
+    /// It was said of a device that nobody uses it any more.
+    DeviceOutOfUse = "device.out_of_use";
     /// A session was put.
     SessionPut = "session.put";
     /// A ticket file was imported.

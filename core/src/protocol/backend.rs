@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Problem, PulledRecord, RecordStanding};
+use super::{Problem, PulledRecord, RecordStanding, SessionFinality};
 use crate::codes::Format;
 use crate::ids::{
     Checkpoint, GateId, LastFour, OrderNumber, RecordId, SessionId, TicketId, TicketNumber, Zone,
@@ -174,6 +174,9 @@ pub struct Pulled {
     pub cursor: String,
     /// Whether there is more already.
     pub more: bool,
+    /// How complete the sessions are that these records, or the filters, name; by start and id.
+    #[serde(default)]
+    pub sessions: Vec<SessionFinality>,
 }
 
 /// `GET /v1/conflicts`: tickets that were admitted for more persons than they have.
@@ -227,6 +230,9 @@ pub struct PulledEnd {
     pub cursor: String,
     /// Whether there is more already.
     pub more: bool,
+    /// How complete the sessions are that the lines, or the filters, name; by start and id.
+    #[serde(default)]
+    pub sessions: Vec<SessionFinality>,
 }
 
 /// `GET /v1/sessions`.

@@ -10,6 +10,7 @@ mod changes;
 mod claims;
 mod enrolment;
 mod enrolment_text;
+mod finality;
 mod operators;
 mod problem;
 mod records;
@@ -25,6 +26,7 @@ pub use changes::*;
 pub use claims::*;
 pub use enrolment::*;
 pub use enrolment_text::{EnrolmentText, EnrolmentTextError};
+pub use finality::*;
 pub use operators::*;
 pub use problem::{Code, Problem};
 pub use records::*;
@@ -40,6 +42,9 @@ pub const GENERATION_HEADER: &str = "stile-generation";
 pub const CURSOR_HEADER: &str = "stile-cursor";
 /// The header beside it that says `true` where there was more already, as `limit` left it out.
 pub const MORE_HEADER: &str = "stile-more";
+/// The header beside it that says up to when, epoch ms, every record of the venue is in the log;
+/// absent while a device that is waited for has never reported.
+pub const COMPLETE_THROUGH_HEADER: &str = "stile-complete-through";
 /// Seconds that a request may ask to wait for something to happen: well under what proxies allow a
 /// quiet connection.
 pub const MAX_WAIT_S: u32 = 25;

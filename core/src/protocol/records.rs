@@ -258,6 +258,9 @@ pub struct PulledRecord {
     /// Whether a later record took it back: undone, or nobody passed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub taken_back: bool,
+    /// Whether it came after its session was final, and changes what was counted then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late_after_final: bool,
     /// The record as the device wrote it; kinds and members of newer devices included.
     #[schema(value_type = Record)]
     pub record: Box<RawValue>,

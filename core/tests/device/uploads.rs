@@ -214,3 +214,47 @@ fn of_another_devices_log_nothing_goes_up_again() {
     device.upload_answered(&upload, Some(&answer)).unwrap();
     assert!(device.next_upload().unwrap().is_none());
 }
+
+#[test]
+fn a_device_says_up_to_when_all_its_records_are_delivered() {
+    let gate = at_gate();
+    let device = gate.ready();
+    let report = || device.outbox_report().unwrap();
+    let nothing = report();
+    assert_eq!((nothing.outstanding, nothing.generation), (0, 0));
+    assert!(nothing.delivered_through < device.time().at);
+
+    device.scan(&gate.g2(0));
+    gate.platform.pass_ms(60_000);
+    device.scan(&gate.g2(1));
+    gate.platform.pass_ms(60_000);
+    let records = exported(&device);
+    assert_eq!(report().outstanding, 2);
+    assert_eq!(report().delivered_through, records[0].at);
+
+    let upload = device.next_upload().unwrap().unwrap();
+    let first = ok(vec![result(&records[0], Filed::Accepted)]);
+    device.upload_answered(&upload, Some(&first)).unwrap();
+    assert_eq!(report().outstanding, 1);
+    assert_eq!(report().delivered_through, records[1].at);
+
+    // A record that the server refuses alone is with nobody but the device.
+    let upload = device.next_upload().unwrap().unwrap();
+    let problem = serde_json::to_vec(&Problem::new(Code::Unprocessable, "no")).unwrap();
+    let refused = HttpAnswer {
+        status: 422,
+        body: problem,
+        ..HttpAnswer::default()
+    };
+    device.upload_answered(&upload, Some(&refused)).unwrap();
+    gate.platform.pass_ms(60_000);
+    assert_eq!(report().outstanding, 1);
+    assert_eq!(report().delivered_through, records[1].at);
+
+    gate.platform.pass_ms(3_600_000);
+    let upload = device.next_upload().unwrap().unwrap();
+    let taken = ok(vec![result(&records[1], Filed::Quarantined)]);
+    device.upload_answered(&upload, Some(&taken)).unwrap();
+    assert_eq!(report().outstanding, 0);
+    assert!(report().delivered_through > records[1].at);
+}

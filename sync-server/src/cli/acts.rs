@@ -7,8 +7,8 @@ use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::{
-    Command, GateCommand, KeyCommand, OperatorCommand, RetentionCommand, SisterCommand,
-    VenueCommand, VisitorCommand,
+    Command, DeviceCommand, GateCommand, KeyCommand, OperatorCommand, RetentionCommand,
+    SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
 use stile_core::protocol::Code;
@@ -79,8 +79,12 @@ pub fn of(command: &Command) -> Option<Said> {
         }
         Command::Retention(RetentionCommand::Run { .. }) => ((Act::RetentionRun, At::Server), None),
         Command::Retention(RetentionCommand::Set { .. }) => ((Act::RetentionSet, At::Server), None),
+        Command::Device(DeviceCommand::OutOfUse { id, venue }) => {
+            (at(Act::DeviceOutOfUse, venue), text(id))
+        }
         Command::Enrol(enrol) => (at(Act::DeviceInvite, &enrol.venue), None),
         Command::Venue(VenueCommand::Show { .. })
+        | Command::Device(DeviceCommand::List { .. })
         | Command::Operator(OperatorCommand::List { .. })
         | Command::Audit(_)
         | Command::Quarantine(_)

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
 use stile_core::ids::{
-    Checkpoint, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId, VenueNumber, Zone,
+    Checkpoint, DeviceId, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId, VenueNumber,
+    Zone,
 };
 use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
@@ -94,6 +95,9 @@ pub enum Command {
     /// Who signs in at a venue's gates.
     #[command(subcommand)]
     Operator(OperatorCommand),
+    /// A venue's devices: what each still holds back.
+    #[command(subcommand)]
+    Device(DeviceCommand),
     /// Invites a device and prints the text of its enrolment QR, good for ten minutes.
     Enrol(Enrol),
     /// Copies the database to a file, also while the server works. The master key is not in it.
@@ -115,6 +119,25 @@ pub enum Command {
     Salvage(Salvage),
     /// Prints the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DeviceCommand {
+    /// Prints the devices, one JSON object a line.
+    List {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Says that nobody uses a device any more: no session waits for it until it reports again.
+    OutOfUse {
+        /// The device.
+        #[arg(value_name = "DEVICE")]
+        id: DeviceId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

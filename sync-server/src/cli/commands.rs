@@ -298,6 +298,12 @@ pub fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     print(&text.map_err(no_stdout)?)
 }
 
+/// Prints a value as one line of JSON.
+pub fn print_line(value: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string(value).map_err(io::Error::other);
+    print(&text.map_err(no_stdout)?)
+}
+
 /// Prints a line that scripts may wait for.
 pub fn print(line: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();

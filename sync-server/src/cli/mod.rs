@@ -8,6 +8,7 @@ mod ask;
 mod audit;
 mod backup;
 mod commands;
+mod devices;
 mod doctor;
 mod import_key;
 mod logs;
@@ -132,6 +133,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Gate(command) => commands::run(place, act, commands::gate(command)),
         Command::Key(command) => commands::run(place, act, commands::key(command)),
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
+        Command::Device(command) => commands::run(place, act, devices::device(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(place, command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
         Command::Retention(command) => commands::run(place, act, retention::retention(command)),

@@ -16,6 +16,7 @@ use stile_sync_server::tls::{Own, RENEW_BEFORE_S, Served};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 use tracing::{info, warn};
 
 use super::args::{Place, Serve};
@@ -30,6 +31,8 @@ const WORKERS: usize = 8;
 const BLOCKING_THREADS: usize = 128;
 /// How often what may be kept no longer is removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(24 * 3600);
+/// How often it is looked which sessions are final, beside the reports of devices.
+const FINALITY: Duration = Duration::from_secs(60);
 /// How long blocking threads are waited for after the store is closed: whatever they still do
 /// was not answered.
 const LEAVE_TIME: Duration = Duration::from_millis(500);
@@ -114,6 +117,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     });
     print(&format!("listening on {url}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
+    let finals = tokio::spawn(keep_final(server.clone()));
     let freshness = tokio::spawn(keep_pair_fresh(tls.clone(), hangups));
     let own = Own::in_folder(&place.data, None);
     let renewals = tokio::spawn(renew(own, tls, server.clone()));
@@ -122,7 +126,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
         server.stop_waiting();
     };
     http::serve(listener, acceptor, router, &limits, stopped).await;
-    let tasks = [housekeeping, freshness, renewals];
+    let tasks = [housekeeping, finals, freshness, renewals];
     tasks
         .into_iter()
         .chain(watched)
@@ -165,6 +169,20 @@ async fn keep_house(server: Arc<Server>) {
             Err(error) => {
                 warn!(%error, "what is left of sets of tickets is removed tomorrow");
             }
+        }
+    }
+}
+
+/// Makes sessions final that no report makes so: what changed is a gate, or there is none.
+async fn keep_final(server: Arc<Server>) {
+    let mut turns = tokio::time::interval(FINALITY);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        turns.tick().await;
+        match server.finalize().await {
+            Ok(0) => {}
+            Ok(sessions) => info!(sessions, "sessions are final"),
+            Err(error) => warn!(%error, "which sessions are final is looked at again in a minute"),
         }
     }
 }

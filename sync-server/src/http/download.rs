@@ -7,7 +7,9 @@ use axum::response::Response;
 use futures_util::stream::try_unfold;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use stile_core::protocol::{CURSOR_HEADER, MORE_HEADER, PulledEnd, PulledRecord};
+use stile_core::protocol::{
+    COMPLETE_THROUGH_HEADER, CURSOR_HEADER, MORE_HEADER, PulledEnd, PulledRecord,
+};
 
 use super::answer::{CSV_UTF_8, NDJSON, with_type};
 use super::csv::Rows;
@@ -59,10 +61,15 @@ pub async fn check_in_logs(log: WholeLog) -> Result<Response, Refusal> {
 fn csv(log: WholeLog, body: impl FnOnce(WholeLog) -> Body) -> Result<Response, Refusal> {
     let cursor = HeaderValue::from_str(log.cursor()).map_err(|error| Refusal::internal(&error))?;
     let more = HeaderValue::from_static(if log.more() { "true" } else { "false" });
+    let through = log.complete_through();
     let mut response = with_type(CSV_UTF_8, body(log));
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static(CURSOR_HEADER), cursor);
     headers.insert(HeaderName::from_static(MORE_HEADER), more);
+    if let Some(through) = through {
+        let name = HeaderName::from_static(COMPLETE_THROUGH_HEADER);
+        headers.insert(name, HeaderValue::from(through.0));
+    }
     Ok(response)
 }
 
@@ -91,7 +98,7 @@ impl Download {
                 Some(piece) => self.piece(&piece).await.map(Some),
                 None => {
                     self.turn = Turn::Nothing;
-                    self.end().map(Some)
+                    self.end().await.map(Some)
                 }
             },
             Turn::Nothing => Ok(None),
@@ -126,11 +133,12 @@ impl Download {
         rows.into_bytes()
     }
 
-    fn end(&self) -> Result<Bytes, ServerError> {
+    async fn end(&self) -> Result<Bytes, ServerError> {
         match self.written {
             Written::Lines => text_of(&[PulledEnd {
                 cursor: self.log.cursor().to_owned(),
                 more: self.log.more(),
+                sessions: self.log.sessions().await?,
             }]),
             Written::Rows(_) | Written::CheckInLogs(_) => Ok(Bytes::new()),
         }

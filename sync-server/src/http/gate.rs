@@ -6,13 +6,17 @@ use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::poll_fn;
-use stile_core::protocol::{EnrolAnswer, EnrolRequest, Lists, RecordsAnswer, SignedBatch};
-use stile_core::time::ServiceDay;
+use serde::Deserialize;
+use stile_core::protocol::{
+    EnrolAnswer, EnrolRequest, Lists, OutboxReport, RecordsAnswer, SignedBatch,
+};
+use stile_core::time::{EpochMillis, ServiceDay};
+use utoipa::IntoParams;
 
 use super::App;
 use super::answer::{Json, NDJSON, with_type};
 use super::body::{JsonBody, read_json};
-use super::params::PathParam;
+use super::params::{PathParam, QueryParams};
 use super::refusal::Refusal;
 use crate::server::Device;
 
@@ -31,12 +35,48 @@ pub async fn enrol(
     Ok(Json(app.server().enrol(request).await?))
 }
 
-/// The days that a gate should hold now.
+/// What a device says of its outbox beside its question: all of it, or nothing if it is of an
+/// older version.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Said {
+    /// The server's generation as the device knows it: what was delivered to an earlier one may be
+    /// lost.
+    generation: Option<u64>,
+    /// Every record that the device made before this, epoch ms by its own clock, is here.
+    delivered_through: Option<i64>,
+    /// Records that wait or are stuck.
+    outstanding: Option<u64>,
+}
+
+impl Said {
+    fn report(&self) -> Option<OutboxReport> {
+        Some(OutboxReport {
+            generation: self.generation?,
+            delivered_through: EpochMillis(self.delivered_through?),
+            outstanding: self.outstanding?,
+        })
+    }
+}
+
+/// The days that a gate should hold now. Beside the question a device says how far its records are
+/// here, so that sessions become final.
 #[utoipa::path(
     get, path = "/v1/gate/lists", operation_id = "get_lists", tag = "gate",
+    params(Said),
     responses((status = 200, description = "A signed manifest for each day.", body = Lists))
 )]
-pub async fn lists(State(app): State<App>, device: Device) -> Result<Json<Lists>, Refusal> {
+pub async fn lists(
+    State(app): State<App>,
+    device: Device,
+    QueryParams(said): QueryParams<Said>,
+) -> Result<Json<Lists>, Refusal> {
+    if let Some(report) = said.report() {
+        // A gate goes without its lists for nothing that only reports wait for.
+        if let Err(error) = app.server().hear_outbox(&device, report).await {
+            tracing::warn!(%error, device = %device.device_id, "what it reports was not kept");
+        }
+    }
     Ok(Json(app.server().lists(&device).await?))
 }
 

@@ -14,7 +14,13 @@ use crate::server::{CheckInLog, local_time};
 use crate::store::StoreError;
 
 /// What the server says of a record, in the order of [`PulledRecord`].
-const SAID: [&str; 4] = ["received_at", "standing", "after_cancel", "taken_back"];
+const SAID: [&str; 5] = [
+    "received_at",
+    "standing",
+    "after_cancel",
+    "taken_back",
+    "late_after_final",
+];
 
 /// `at` again, for people: RFC 3339 with the offset of the venue's zone.
 const LOCAL_TIME: &str = "local_time";
@@ -71,6 +77,7 @@ pub fn log_row(pulled: &PulledRecord, zone: &TimeZone) -> Result<Vec<String>, Se
         word(pulled.standing.as_ref())?,
         pulled.after_cancel.to_string(),
         pulled.taken_back.to_string(),
+        pulled.late_after_final.to_string(),
     ];
     row.extend(MEMBERS.map(|name| members.get(name).map(|raw| cell(raw)).unwrap_or_default()));
     row.push(at.map_or_else(String::new, |at| local_time(EpochMillis(at), zone)));

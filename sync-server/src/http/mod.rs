@@ -10,6 +10,7 @@ mod auth;
 mod body;
 mod codes;
 mod csv;
+mod devices;
 mod download;
 mod drain;
 mod enrolments;
@@ -233,6 +234,12 @@ fn all_routes() -> Routes {
         .key(Scope::CodesMint, routes!(codes::mint))
         .key(Scope::CodesMint, routes!(codes::refresh))
         .act(Scope::Admin, Act::DeviceInvite, routes!(enrolments::invite))
+        .key(Scope::Admin, routes!(devices::list))
+        .act(
+            Scope::Admin,
+            Act::DeviceOutOfUse,
+            routes!(devices::out_of_use),
+        )
         .act(Scope::Admin, Act::ApiKeyMake, routes!(api_keys::make))
         .key(Scope::Admin, routes!(api_keys::list))
         .act(Scope::Admin, Act::ApiKeyRevoke, routes!(api_keys::revoke))

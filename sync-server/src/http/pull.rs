@@ -98,7 +98,8 @@ pub enum Layout {
 /// - `application/json`: a piece of the log as one document. With filters it may be empty though
 ///   there is `more`: the cursor is further on then;
 /// - `application/x-ndjson`: one `PulledRecord` per line, and a `PulledEnd` as the last line, with
-///   the cursor to go on from. An answer without it was cut off;
+///   the cursor to go on from, and how complete the sessions are. An answer without it was cut
+///   off;
 /// - `text/csv`: RFC 4180 in UTF-8 with a head, the columns by `layout`. The cursor to go on from
 ///   is in the header `stile-cursor`, and good once the whole answer has arrived: one that was cut
 ///   off ends its connection early. A text that begins with a sign of a formula (`=`, `+`, `-`,
@@ -117,6 +118,10 @@ pub enum Layout {
             headers(
                 ("stile-cursor" = Option<String>, description = "Of CSV: the cursor behind it."),
                 ("stile-more" = Option<bool>, description = "Of CSV: whether there was more."),
+                (
+                    "stile-complete-through" = Option<i64>,
+                    description = "Of CSV: what was made before this, epoch ms, is all here."
+                ),
             ),
         ),
         (
@@ -161,6 +166,10 @@ pub async fn records(
             headers(
                 ("stile-cursor" = Option<String>, description = "Of CSV: the cursor behind it."),
                 ("stile-more" = Option<bool>, description = "Of CSV: whether there was more."),
+                (
+                    "stile-complete-through" = Option<i64>,
+                    description = "Of CSV: what was made before this, epoch ms, is all here."
+                ),
             ),
         ),
         (

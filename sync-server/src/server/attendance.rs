@@ -35,6 +35,6 @@ impl Server {
             return Err(ServerError::invalid("to", problem));
         }
         let number = self.keys(venue).await?.number;
-        Ok(self.store.attendance(number, from, to).await?)
+        Ok(self.store.attendance(number, from, to, self.now()).await?)
     }
 }

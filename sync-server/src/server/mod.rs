@@ -9,6 +9,7 @@ mod claims;
 mod devices;
 mod documents;
 mod feed;
+mod finality;
 mod key_manifests;
 mod lists;
 mod minting;
@@ -113,6 +114,7 @@ pub struct Server {
     uses: api_keys::KnownUses,
     heard: watching::KnownHeard,
     metrics: Arc<Metrics>,
+    reports: finality::KnownReports,
     /// Whether those who wait for something are sent home.
     stopping: watch::Sender<bool>,
     /// Held for the lock on the folder alone.

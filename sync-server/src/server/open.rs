@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::Server;
 use super::api_keys::KnownUses;
+use super::finality::KnownReports;
 use super::lists::KnownLists;
 use super::watching::KnownHeard;
 use crate::clock::Clock;
@@ -224,6 +225,7 @@ impl Server {
             uses: KnownUses::default(),
             heard: KnownHeard::default(),
             metrics: Arc::default(),
+            reports: KnownReports::default(),
             stopping: watch::Sender::new(false),
             _folder: None,
         })

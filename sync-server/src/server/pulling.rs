@@ -1,15 +1,17 @@
 //! The log on its way to back ends behind signed cursors: one piece, or all there is, piece by
 //! piece. No read is held open between two pieces, however slow their taker is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use stile_core::ids::{GateId, SessionId, TicketId, VenueId};
-use stile_core::protocol::{Pulled, PulledRecord};
+use stile_core::protocol::{Pulled, PulledRecord, SessionFinality};
 use stile_core::record::Answer;
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 use super::Server;
+use super::finality::sessions_of;
 use super::venues::zone;
 use super::waiting::Awaited;
 use crate::config::{PULL_DEFAULT, PULL_MAX};
@@ -86,10 +88,14 @@ impl Server {
         let asked = self.asked(venue, request).await?;
         let limit = request.limit.unwrap_or(PULL_DEFAULT);
         let page = self.first_page(&asked, request, limit).await?;
+        let records = records(page.records)?;
+        let mut named = self.named(&asked).await?;
+        named.extend(sessions_of(&records));
         Ok(Pulled {
             cursor: self.cursors(&asked).write(page.next),
             more: page.more,
-            records: records(page.records)?,
+            sessions: self.finality(asked.keys.number, named).await?,
+            records,
         })
     }
 
@@ -107,6 +113,9 @@ impl Server {
         let goes_on = page.more && !is_bounded;
         let behind = if goes_on { page.end } else { page.next };
         let cursor = self.cursors(&asked).write(behind);
+        let named = self.named(&asked).await?;
+        let (number, now) = (asked.keys.number, self.now());
+        let complete_through = self.store.complete_through(number, now).await?;
         let left_out = page.more && is_bounded;
         page.more = goes_on;
         Ok(WholeLog {
@@ -116,7 +125,20 @@ impl Server {
             next: Next::Read(page),
             cursor,
             more: left_out,
+            named,
+            complete_through,
         })
+    }
+
+    /// The sessions that a filter names.
+    async fn named(&self, asked: &Asked) -> Result<BTreeSet<SessionId>, ServerError> {
+        let filter = &asked.filter;
+        let mut named: BTreeSet<_> = filter.session_id.iter().cloned().collect();
+        if let (None, Some(day)) = (&filter.session_id, &filter.service_day) {
+            let sessions = self.store.sessions(asked.keys.number, Some(day)).await?;
+            named.extend(sessions.into_iter().map(|session| session.session_id));
+        }
+        Ok(named)
     }
 
     async fn asked(&self, venue: &VenueId, request: &PullRequest) -> Result<Asked, ServerError> {
@@ -228,6 +250,9 @@ pub struct WholeLog {
     next: Next,
     cursor: String,
     more: bool,
+    /// The sessions that the filters and the records taken so far name.
+    named: BTreeSet<SessionId>,
+    complete_through: Option<EpochMillis>,
 }
 
 /// Where the next piece of a whole log comes from.
@@ -251,6 +276,18 @@ impl WholeLog {
         self.more
     }
 
+    /// Up to when every record of the venue is in the log; none while a device that is waited for
+    /// has never reported.
+    pub fn complete_through(&self) -> Option<EpochMillis> {
+        self.complete_through
+    }
+
+    /// How complete the sessions are that the filters and the records taken so far name.
+    pub async fn sessions(&self) -> Result<Vec<SessionFinality>, ServerError> {
+        let number = self.asked.keys.number;
+        self.server.finality(number, self.named.clone()).await
+    }
+
     pub(super) fn keys(&self) -> &VenueKeys {
         &self.asked.keys
     }
@@ -267,7 +304,9 @@ impl WholeLog {
         }
         let mut piece = page.records;
         piece.retain(|record| record.position <= self.end);
-        records(piece).map(Some)
+        let piece = records(piece)?;
+        self.named.extend(sessions_of(&piece));
+        Ok(Some(piece))
     }
 }
 
@@ -286,6 +325,7 @@ fn pulled(record: StoredRecord) -> Result<PulledRecord, ServerError> {
         standing: record.standing,
         after_cancel: record.after_cancel,
         taken_back: record.taken_back,
+        late_after_final: record.late_after_final,
         record: RawValue::from_string(text).map_err(|error| damaged(&error))?,
     })
 }

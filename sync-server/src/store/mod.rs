@@ -26,7 +26,9 @@ use stile_core::ids::{
     DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
 };
 use stile_core::policy::Policy;
-use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
+use stile_core::protocol::{
+    Attendance, ClaimAnswer, ClaimRequest, DeviceView, Operator, SessionFinality,
+};
 use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
@@ -495,7 +497,57 @@ pub trait Store: Send + Sync {
         venue: VenueNumber,
         from: &ServiceDay,
         to: &ServiceDay,
+        now: EpochMillis,
     ) -> Result<Attendance>;
+
+    // Finality
+
+    /// Keeps what a device says of its outbox, in place of what it said before; one that was out
+    /// of use is in use again. Sessions of which nothing more can be missing are made final in
+    /// the same transaction, with an event each. From then on an accepted record of one that
+    /// changes what was counted is marked `late_after_final` and counted.
+    async fn report_outbox(
+        &self,
+        venue: VenueNumber,
+        state: OutboxState,
+        now: EpochMillis,
+    ) -> Result<()>;
+
+    /// Keeps that nobody uses a device any more, until it reports again, and makes final what it
+    /// held open. [`StoreError::Missing`] if there is no such device.
+    async fn device_out_of_use(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        now: EpochMillis,
+    ) -> Result<()>;
+
+    /// Makes all sessions final of which nothing more can be missing, and says how many.
+    async fn finalize(&self, venue: VenueNumber, now: EpochMillis) -> Result<u64>;
+
+    /// How complete these sessions are by [`crate::finality::finality`], by start and id; those
+    /// that are not there are left out.
+    async fn finality(
+        &self,
+        venue: VenueNumber,
+        sessions: Vec<SessionId>,
+        now: EpochMillis,
+    ) -> Result<Vec<SessionFinality>>;
+
+    /// Up to when every record of the venue is here; none while a device in use has never
+    /// reported.
+    async fn complete_through(
+        &self,
+        venue: VenueNumber,
+        now: EpochMillis,
+    ) -> Result<Option<EpochMillis>>;
+
+    /// The venue's devices, by id.
+    async fn devices(&self, venue: VenueNumber) -> Result<Vec<DeviceView>>;
+
+    /// At most `limit` of the venue's events behind a position (0 at first), in ascending order.
+    /// Positions are given as those of [`Store::pull`], in a count of their own.
+    async fn events(&self, venue: VenueNumber, after: Position, limit: u32) -> Result<Vec<Event>>;
 
     /// The quarantined records, oldest first, at most `limit`, without those since accepted.
     async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>>;

@@ -284,7 +284,9 @@ async fn the_log_comes_as_lines_to_whoever_asks_for_lines() {
             .collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0]["record"], record);
-        assert_eq!(lines[1], json!({"cursor": whole["cursor"], "more": false}));
+        assert_eq!(lines[1]["cursor"], whole["cursor"]);
+        assert_eq!(lines[1]["more"], false);
+        assert_eq!(lines[1]["sessions"][0]["session_id"], "now");
     }
 }
 

@@ -21,6 +21,7 @@ mod downloads;
 mod errors;
 mod feed;
 mod filters;
+mod finality;
 mod imports;
 mod limits;
 mod matrix;

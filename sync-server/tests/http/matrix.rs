@@ -128,6 +128,13 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         Keys(Admin),
         r#"{"gates":["north"]}"#,
     ),
+    ("GET", "/v1/devices", Keys(Admin), ""),
+    (
+        "POST",
+        "/v1/devices/{device_id}/out-of-use",
+        Keys(Admin),
+        "",
+    ),
     (
         "POST",
         "/v1/api-keys",
@@ -516,10 +523,13 @@ async fn nobody_reads_writes_or_infers_anything_of_another_venue() {
     let (site, ticket) = marked().await;
     let keys: Value = site.done("GET", "/v1/api-keys", Value::Null).await;
     let own_key = keys["api_keys"][0]["api_key_id"].to_string();
+    let devices: Value = site.done("GET", "/v1/devices", Value::Null).await;
+    let own_device = devices["devices"][0]["device_id"].as_str().unwrap();
     let day = ticket["service_day"].as_str().unwrap().to_owned();
     let here = |name: &str| match name {
         "service_day" => day.clone(),
         "api_key_id" => own_key.clone(),
+        "device_id" => own_device.to_owned(),
         "session_id" => "now".into(),
         "gate_id" => "north".into(),
         "operator_id" => "li".into(),

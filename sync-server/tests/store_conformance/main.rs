@@ -14,6 +14,7 @@ mod erasure;
 mod feed;
 mod figures;
 mod filing;
+mod finality;
 mod lists;
 mod pulling;
 mod retention;
@@ -156,6 +157,13 @@ macro_rules! every_test_for {
                 a_party_claims_until_it_is_full_and_exits_make_room,
                 a_ticket_that_nobody_knows_is_granted_and_practice_holds_nothing,
                 a_scan_that_was_uploaded_first_is_granted_what_it_has;
+            finality:
+                a_session_is_final_once_every_gate_has_reported_past_its_end,
+                what_comes_afterwards_is_marked_and_counted,
+                a_device_out_of_use_holds_nothing_open_until_it_reports_again,
+                a_ticket_that_admits_longer_holds_its_session_open,
+                a_session_that_is_put_with_a_later_end_is_open_again,
+                what_was_delivered_before_a_restore_says_nothing;
             pulling:
                 every_record_comes_once_while_many_write,
                 check_ins_are_the_admissions_at_in_gates,

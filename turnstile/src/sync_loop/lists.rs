@@ -39,7 +39,11 @@ impl Work {
     /// Asks which lists to hold and fetches what is wanted. Says how long to pause, in ms.
     pub(crate) async fn poll(&self) -> Result<u64, ClientError> {
         let bearer = self.device.identity().bearer();
-        let answer = self.client.lists(bearer).await?;
+        let report = self.device.outbox_report();
+        if let Err(error) = &report {
+            self.tell_storage(error);
+        }
+        let answer = self.client.lists(bearer, report.as_ref().ok()).await?;
         let is_ours = self.heard(&answer);
         let answer = answer.read().await?;
         if !is_ours {

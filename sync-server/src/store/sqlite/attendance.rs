@@ -6,11 +6,11 @@ use rusqlite::{Connection, Row, params};
 use stile_core::ids::{SessionId, VenueNumber};
 use stile_core::protocol::{Attendance, WalkInCount};
 use stile_core::ticket::{Session, SessionStatus};
-use stile_core::time::ServiceDay;
+use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{count, parsed, word};
-use super::sessions;
 use super::standings::damaged;
+use super::{finality, sessions};
 use crate::attendance::{Tally, TicketMovement, TicketOfDay};
 use crate::store::{Result, StoreError};
 
@@ -19,6 +19,7 @@ pub(super) fn attendance(
     venue: VenueNumber,
     from: &ServiceDay,
     to: &ServiceDay,
+    now: EpochMillis,
 ) -> Result<Attendance> {
     let mut tally = Tally::default();
     let sessions: HashMap<SessionId, Session> = sessions::all(connection, venue, None)?
@@ -34,7 +35,9 @@ pub(super) fn attendance(
     tickets(connection, &span, &sessions, &mut tally)?;
     conflicts(connection, &span, &sessions, &mut tally)?;
     walk_ins(connection, &span, &mut tally)?;
-    Ok(tally.finish())
+    let ids = tally.session_ids();
+    let finality = finality::of_sessions(connection, venue, &ids, now)?;
+    Ok(tally.finish(finality))
 }
 
 /// The rows that are asked for.
@@ -68,7 +71,7 @@ fn tickets(
     let mut statement = connection.prepare_cached(
         "SELECT t.service_day, t.number, t.session_id, t.admits,
                 t.standing = 'live' AND t.status = 'valid', m.checkpoint, r.taken_back,
-                r.after_cancel, r.record
+                r.after_cancel, r.record, r.late_after_final
          FROM tickets t
          LEFT JOIN movements m ON m.venue = t.venue AND m.number = t.number
                               AND m.service_day = t.service_day
@@ -111,6 +114,7 @@ fn movement(row: &Row<'_>) -> Result<Option<TicketMovement>> {
         checkpoint: parsed(row, 5)?,
         taken_back: row.get(6)?,
         after_cancel: row.get(7)?,
+        late_after_final: row.get(9)?,
         bytes,
     }))
 }

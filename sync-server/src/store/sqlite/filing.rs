@@ -177,6 +177,7 @@ impl Filing<'_> {
             way,
             counts_to: moves.as_ref().map(|(admission, _)| admission),
             after_cancel: is_check_in && cancelled,
+            takes_back: record.takes_back.is_some(),
             bytes: &record.bytes,
         })?;
         if let (Some((admission, facts)), Some(movement)) = (moves, &record.movement) {

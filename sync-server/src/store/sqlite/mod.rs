@@ -12,9 +12,11 @@ mod devices;
 mod document_keys;
 mod erasure;
 mod errors;
+mod events;
 mod feed;
 mod figures;
 mod filing;
+mod finality;
 mod gates;
 mod holders;
 mod lists;
@@ -50,7 +52,9 @@ use stile_core::ids::{
     DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
 };
 use stile_core::policy::Policy;
-use stile_core::protocol::{Attendance, ClaimAnswer, ClaimRequest, Operator};
+use stile_core::protocol::{
+    Attendance, ClaimAnswer, ClaimRequest, DeviceView, Operator, SessionFinality,
+};
 use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
@@ -565,10 +569,73 @@ impl Store for SqliteStore {
         venue: VenueNumber,
         from: &ServiceDay,
         to: &ServiceDay,
+        now: EpochMillis,
     ) -> Result<Attendance> {
         let (from, to) = (from.clone(), to.clone());
         self.readers
-            .read(move |db| attendance::attendance(db, venue, &from, &to))
+            .read(move |db| attendance::attendance(db, venue, &from, &to, now))
+            .await
+    }
+
+    async fn report_outbox(
+        &self,
+        venue: VenueNumber,
+        state: OutboxState,
+        now: EpochMillis,
+    ) -> Result<()> {
+        self.writer
+            .write(move |db| finality::report(db, venue, &state, now))
+            .await
+    }
+
+    async fn device_out_of_use(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        now: EpochMillis,
+    ) -> Result<()> {
+        let device = device.clone();
+        self.writer
+            .write(move |db| finality::out_of_use(db, venue, &device, now))
+            .await
+    }
+
+    async fn finalize(&self, venue: VenueNumber, now: EpochMillis) -> Result<u64> {
+        self.writer
+            .write(move |db| finality::finalize(db, venue, now))
+            .await
+    }
+
+    async fn finality(
+        &self,
+        venue: VenueNumber,
+        sessions: Vec<SessionId>,
+        now: EpochMillis,
+    ) -> Result<Vec<SessionFinality>> {
+        self.readers
+            .read(move |db| finality::of_sessions(db, venue, &sessions, now))
+            .await
+    }
+
+    async fn complete_through(
+        &self,
+        venue: VenueNumber,
+        now: EpochMillis,
+    ) -> Result<Option<EpochMillis>> {
+        self.readers
+            .read(move |db| finality::complete_through(db, venue, now))
+            .await
+    }
+
+    async fn devices(&self, venue: VenueNumber) -> Result<Vec<DeviceView>> {
+        self.readers
+            .read(move |db| finality::devices(db, venue))
+            .await
+    }
+
+    async fn events(&self, venue: VenueNumber, after: Position, limit: u32) -> Result<Vec<Event>> {
+        self.readers
+            .read(move |db| events::after(db, venue, after, limit))
             .await
     }
 

@@ -413,8 +413,13 @@ mod tests {
         let loses: Vec<bool> = feed.unwrap().items.iter().map(|item| item.loses).collect();
         assert_eq!(loses, [false, true]);
         let day = ServiceDay::new("2099-10-01").unwrap();
-        let counts = store.attendance(venue, &day, &day).await.unwrap();
+        let now = EpochMillis(4_094_600_000_000);
+        let counts = store.attendance(venue, &day, &day, now).await.unwrap();
         let s1 = &counts.sessions[0];
+        assert_eq!(s1.finality.finalized_at, None);
+        assert_eq!(store.finalize(venue, now).await.unwrap(), 1);
+        let events = store.events(venue, Position(0), 10).await.unwrap();
+        assert_eq!(events[0].thing, "s1");
         assert_eq!((s1.persons, s1.check_ins, s1.after_cancel), (1, 2, 0));
         let conflicts = store.conflicts(venue, ConflictState::Open, 10).await;
         assert_eq!(conflicts.unwrap()[0].entries.len(), 2);

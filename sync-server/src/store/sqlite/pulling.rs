@@ -17,7 +17,7 @@ macro_rules! records_where {
     ($from:literal, $condition:literal) => {
         concat!(
             "SELECT place, check_in OR undoes, received_at, standing, after_cancel, taken_back, service_day,
-                    record
+                    record, late_after_final
              FROM records ",
             $from,
             " WHERE place > ?1 AND place <= ?2",
@@ -102,6 +102,7 @@ fn stored(row: &Row<'_>) -> Result<StoredRecord> {
         standing: word_if_any(row, 3)?,
         after_cancel: row.get(4)?,
         taken_back: row.get(5)?,
+        late_after_final: row.get(8)?,
         bytes: row.get(7)?,
     })
 }

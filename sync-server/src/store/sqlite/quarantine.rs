@@ -160,6 +160,7 @@ fn accept(
         way,
         counts_to: admission.as_ref(),
         after_cancel: after_cancel && way == Some(Way::Entry),
+        takes_back: head.takes_back().is_some(),
         bytes: &record.bytes,
     })?;
     connection

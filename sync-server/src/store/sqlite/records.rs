@@ -8,6 +8,7 @@ use stile_core::protocol::RecordStanding;
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{count, word_if_any};
+use super::finality::{self, Arriving};
 use super::log_spans::{Name, Spans};
 use super::standings::Admission;
 use super::words::Word;
@@ -43,6 +44,7 @@ pub(super) struct NewRecord<'r> {
     /// What its movement counts to, if it moves people of a ticket.
     pub counts_to: Option<&'r Admission>,
     pub after_cancel: bool,
+    pub takes_back: bool,
     pub bytes: &'r [u8],
 }
 
@@ -61,8 +63,9 @@ impl<'c> Acceptance<'c> {
         let Position(last) = end_of(connection, venue)?;
         let insert = connection.prepare_cached(
             "INSERT INTO records (place, received_at, check_in, standing, record, number,
-                                  service_day, checkpoint, after_cancel, of_ticket)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                  service_day, checkpoint, after_cancel, of_ticket,
+                                  late_after_final)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
         Ok(Self {
             connection,
@@ -86,6 +89,14 @@ impl<'c> Acceptance<'c> {
         let check_in = record.way == Some(Way::Entry);
         let standing = check_in.then_some(RecordStanding::Winner);
         let to = record.counts_to;
+        let arriving = Arriving {
+            session: record.session_id,
+            counts_to: to,
+            at: record.at,
+            way: record.way,
+            takes_back: record.takes_back,
+        };
+        let is_late = finality::is_late(self.connection, self.venue, &arriving)?;
         self.insert.execute(params![
             place,
             record.received_at.0,
@@ -96,7 +107,8 @@ impl<'c> Acceptance<'c> {
             to.map(|to| to.day.as_str()),
             to.map(|to| to.checkpoint.as_str()),
             record.after_cancel,
-            record.ticket.map(TicketNumber::as_i64)
+            record.ticket.map(TicketNumber::as_i64),
+            is_late
         ])?;
         self.spans.add(Name::hour_of(record.at), place);
         if let Some(session) = record.session_id {

@@ -5,7 +5,7 @@ use stile_core::admissions::Way;
 use stile_core::protocol::{OperatorRole, QuarantineCause, RecordStanding};
 use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
-use crate::store::{RetentionJob, Scope, SecretKind};
+use crate::store::{EventKind, RetentionJob, Scope, SecretKind};
 
 /// An enumeration whose members have words.
 pub(super) trait Word: Sized {
@@ -58,6 +58,7 @@ words! {
         RecordsRead = "records:read",
         Admin = "admin",
     }
+    EventKind { SessionFinalized = "session.finalized", }
     RetentionJob {
         Phones = "phones",
         DocumentKeys = "document_keys",

@@ -162,6 +162,8 @@ pub struct StoredRecord {
     pub after_cancel: bool,
     /// Whether a later record took it back.
     pub taken_back: bool,
+    /// Whether it came after its session was final, and changes what was counted then.
+    pub late_after_final: bool,
     /// The bytes as the device wrote them.
     pub bytes: Vec<u8>,
 }

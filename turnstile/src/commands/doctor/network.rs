@@ -52,7 +52,7 @@ async fn ask(
         Arc::new(move || clock.moment().wall.max(floor).plus(later_days * DAY_MS)),
         Arc::clone(platform),
     )?;
-    client.lists(identity.bearer()).await
+    client.lists(identity.bearer(), None).await
 }
 
 async fn server(identity: &Identity, answer: Answer, ms: u128) -> Finding {
