@@ -1,4 +1,11 @@
-//! `GET /v1/reports/attendance`: who came, per session and day, by the same fold that gates use.
+//! `GET /v1/reports/attendance`: who came, by the same fold that gates use: per session, or by
+//! day, gate, hour or category.
+//!
+//! Two rates are usual, and each has its name. `rate_of_expected` is attended persons of those
+//! expected: what was cancelled, blocked or never paid is not expected. `rate_of_booked` is
+//! attended persons of all that were booked, cancelled ones included. Neither can pass 1.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,17 +16,24 @@ use crate::ticket::Direction;
 use crate::time::{EpochSeconds, ServiceDay};
 
 /// Attendance over a span of service days.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Attendance {
-    /// In the order of day, start and id. A session that has left a day is there as well if it
-    /// had check-ins on it.
+    /// By session, and empty by anything else. In the order of day, start and id. A session that
+    /// has left a day is there as well if it had check-ins on it.
     pub sessions: Vec<SessionAttendance>,
+    /// By what is asked for other than session, in the order of the names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<AttendanceGroup>,
+    /// Refused readings that belong to none of these, by reason: those of texts that name no
+    /// ticket have neither session nor category.
+    #[serde(default)]
+    pub refused_elsewhere: BTreeMap<String, u64>,
     /// Persons without a ticket, by day, direction and category; undone ones left out.
     pub walk_ins: Vec<WalkInCount>,
 }
 
 /// What came of one session on one day. Practice counts nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SessionAttendance {
     /// The session.
     pub session_id: SessionId,
@@ -36,6 +50,15 @@ pub struct SessionAttendance {
     pub tickets: u64,
     /// Persons of its valid tickets, and those who attended by others.
     pub expected: u64,
+    /// Persons of all its tickets, whatever their status, and those who attended by tickets that
+    /// are gone.
+    pub booked: u64,
+    /// `persons` / `expected`, 0 to 1; null where nobody was expected.
+    pub rate_of_expected: Option<f64>,
+    /// `persons` / `booked`, 0 to 1; null where nobody booked.
+    pub rate_of_booked: Option<f64>,
+    /// Refused readings by reason; one visitor may have several, and be admitted after all.
+    pub refused: BTreeMap<String, u64>,
     /// Records that admitted, those undone later included.
     pub check_ins: u64,
     /// Check-ins that were taken back, or whose visitor did not pass.
@@ -57,6 +80,48 @@ pub struct SessionAttendance {
     pub no_show_tickets: Option<u64>,
     /// How complete these counts are.
     pub finality: Finality,
+}
+
+/// What came of a day, gate, hour or category. Practice counts nowhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AttendanceGroup {
+    /// The day, `2026-10-01`; the gate's id; the hour in the venue's zone, `2026-10-01T09:00`; or
+    /// the category, empty for tickets without one.
+    pub name: String,
+    /// Persons who attended. By gate and hour: persons of the check-ins that stand there, so that
+    /// who enters twice counts twice.
+    pub persons: u64,
+    /// Tickets of which at least one person attended. By gate and hour a ticket may count in
+    /// several.
+    pub tickets: u64,
+    /// Persons of valid tickets, and those who attended by others. Null by gate and hour: nobody
+    /// is expected there.
+    pub expected: Option<u64>,
+    /// Persons of all tickets, whatever their status; null likewise.
+    pub booked: Option<u64>,
+    /// `persons` / `expected`, 0 to 1; null where there is no `expected`, or nobody was.
+    pub rate_of_expected: Option<f64>,
+    /// `persons` / `booked`, 0 to 1; null likewise.
+    pub rate_of_booked: Option<f64>,
+    /// Refused readings by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Records that admitted, those undone later included.
+    pub check_ins: u64,
+    /// Check-ins that were taken back, or whose visitor did not pass.
+    pub undone: u64,
+    /// Check-ins for which a supervisor waived a refusal.
+    pub overrides: u64,
+    /// Check-ins of tickets that were cancelled before their scan.
+    pub after_cancel: u64,
+    /// Check-ins that came after their session was final.
+    pub late_check_ins: u64,
+    /// Expected persons who did not come. Null until every session with tickets in it is final,
+    /// and by gate and hour.
+    pub no_show: Option<u64>,
+    /// Valid tickets of which nobody came; null likewise.
+    pub no_show_tickets: Option<u64>,
+    /// Sessions with tickets in it that are not final yet; null by gate and hour.
+    pub open_sessions: Option<u64>,
 }
 
 /// Persons without a ticket.

@@ -86,6 +86,7 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Venue(VenueCommand::Show { .. })
         | Command::Device(DeviceCommand::List { .. })
         | Command::Operator(OperatorCommand::List { .. })
+        | Command::Attendance(_)
         | Command::Audit(_)
         | Command::Quarantine(_)
         | Command::Retention(RetentionCommand::Status)

@@ -12,6 +12,8 @@ use stile_core::ids::{
 };
 use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
+use stile_core::time::ServiceDay;
+use stile_sync_server::attendance::GroupBy;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
 use super::doctor::Doctor;
@@ -95,6 +97,8 @@ pub enum Command {
     /// Who signs in at a venue's gates.
     #[command(subcommand)]
     Operator(OperatorCommand),
+    /// Prints who came as a table, with who did not where that is known.
+    Attendance(Attendance),
     /// A venue's devices: what each still holds back.
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -119,6 +123,25 @@ pub enum Command {
     Salvage(Salvage),
     /// Prints the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Attendance {
+    /// The first service day, like 2026-10-01.
+    #[arg(value_name = "DAY")]
+    pub from: ServiceDay,
+    /// The last service day [default: the first].
+    #[arg(long, value_name = "DAY")]
+    pub to: Option<ServiceDay>,
+    /// What counts are told apart by.
+    #[arg(long, value_enum, default_value = "session")]
+    pub by: GroupBy,
+    /// The report as JSON, as the API gives it.
+    #[arg(long)]
+    pub json: bool,
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,6 +5,7 @@
 mod acts;
 mod args;
 mod ask;
+mod attendance;
 mod audit;
 mod backup;
 mod commands;
@@ -133,6 +134,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Gate(command) => commands::run(place, act, commands::gate(command)),
         Command::Key(command) => commands::run(place, act, commands::key(command)),
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
+        Command::Attendance(command) => commands::run(place, act, attendance::attendance(command)),
         Command::Device(command) => commands::run(place, act, devices::device(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(place, command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),

@@ -6,6 +6,8 @@ use stile_core::protocol::Attendance;
 use stile_core::time::ServiceDay;
 
 use super::Server;
+use super::venues::zone;
+use crate::attendance::{AttendanceQuery, GroupBy};
 use crate::error::ServerError;
 
 /// Days of one report at most: a quarter. Each is counted anew from its records.
@@ -18,6 +20,17 @@ impl Server {
         venue: &VenueId,
         from: &ServiceDay,
         to: &ServiceDay,
+    ) -> Result<Attendance, ServerError> {
+        self.attendance_by(venue, from, to, GroupBy::Session).await
+    }
+
+    /// Attendance of the days `from` to `to`, both included, by session or something else.
+    pub async fn attendance_by(
+        &self,
+        venue: &VenueId,
+        from: &ServiceDay,
+        to: &ServiceDay,
+        by: GroupBy,
     ) -> Result<Attendance, ServerError> {
         let date = |field, day: &ServiceDay| {
             let parsed = day.as_str().parse::<Date>();
@@ -34,7 +47,14 @@ impl Server {
             let problem = format!("a report covers {MAX_DAYS} days at most");
             return Err(ServerError::invalid("to", problem));
         }
-        let number = self.keys(venue).await?.number;
-        Ok(self.store.attendance(number, from, to, self.now()).await?)
+        let venue = self.venue(venue).await?;
+        let query = AttendanceQuery {
+            from: from.clone(),
+            to: to.clone(),
+            by,
+            zone: zone(&venue.time_zone)?,
+            now: self.now(),
+        };
+        Ok(self.store.attendance(venue.number, query).await?)
     }
 }

@@ -34,6 +34,7 @@ use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::sync::watch;
 
 use crate::acting::Acting;
+use crate::attendance::AttendanceQuery;
 
 pub use types::*;
 
@@ -490,15 +491,9 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Conflict>>;
 
-    /// Attendance of the days `from` to `to`, both included, counted by
-    /// [`crate::attendance::Tally`] over all rows and movements of these days.
-    async fn attendance(
-        &self,
-        venue: VenueNumber,
-        from: &ServiceDay,
-        to: &ServiceDay,
-        now: EpochMillis,
-    ) -> Result<Attendance>;
+    /// Attendance, counted by [`crate::attendance::Tally`] over all rows, movements and refusals of
+    /// the days.
+    async fn attendance(&self, venue: VenueNumber, query: AttendanceQuery) -> Result<Attendance>;
 
     // Finality
 

@@ -116,3 +116,17 @@ fn devices_are_listed_and_put_out_of_use_by_command() {
     let audit = program.run(&["audit"]);
     assert!(audit.contains("device.out_of_use"), "{audit}");
 }
+
+#[test]
+fn attendance_is_printed_as_a_table_and_as_the_report_that_it_is() {
+    let program = Program::new();
+    program.add_venue();
+    let table = program.run(&["attendance", "2026-10-01", "--by", "service_day"]);
+    assert!(
+        table.contains("no-show") && table.contains("of expected"),
+        "{table}"
+    );
+    let json = program.run(&["attendance", "2026-10-01", "--to", "2026-10-02", "--json"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["sessions"], json!([]));
+}

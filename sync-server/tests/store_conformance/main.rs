@@ -17,6 +17,7 @@ mod filing;
 mod finality;
 mod lists;
 mod pulling;
+mod reports;
 mod retention;
 mod sets;
 mod tickets;
@@ -164,6 +165,10 @@ macro_rules! every_test_for {
                 a_ticket_that_admits_longer_holds_its_session_open,
                 a_session_that_is_put_with_a_later_end_is_open_again,
                 what_was_delivered_before_a_restore_says_nothing;
+            reports:
+                attendance_is_told_apart_by_what_is_asked_for,
+                refusals_are_counted_by_reason_where_they_belong,
+                two_rates_tell_cancelled_tickets_apart;
             pulling:
                 every_record_comes_once_while_many_write,
                 check_ins_are_the_admissions_at_in_gates,

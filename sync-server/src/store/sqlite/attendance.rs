@@ -6,26 +6,25 @@ use rusqlite::{Connection, Row, params};
 use stile_core::ids::{SessionId, VenueNumber};
 use stile_core::protocol::{Attendance, WalkInCount};
 use stile_core::ticket::{Session, SessionStatus};
-use stile_core::time::{EpochMillis, ServiceDay};
+use stile_core::time::ServiceDay;
 
 use super::columns::{count, parsed, word};
 use super::standings::damaged;
-use super::{finality, sessions};
-use crate::attendance::{Tally, TicketMovement, TicketOfDay};
+use super::{finality, refusals, sessions};
+use crate::attendance::{AttendanceQuery, Tally, TicketMovement, TicketOfDay};
 use crate::store::{Result, StoreError};
 
 pub(super) fn attendance(
     connection: &Connection,
     venue: VenueNumber,
-    from: &ServiceDay,
-    to: &ServiceDay,
-    now: EpochMillis,
+    query: &AttendanceQuery,
 ) -> Result<Attendance> {
-    let mut tally = Tally::default();
+    let mut tally = Tally::new(query.by, query.zone.clone());
     let sessions: HashMap<SessionId, Session> = sessions::all(connection, venue, None)?
         .into_iter()
         .map(|session| (session.session_id.clone(), session))
         .collect();
+    let (from, to) = (&query.from, &query.to);
     let days = from.as_str()..=to.as_str();
     sessions
         .values()
@@ -33,10 +32,11 @@ pub(super) fn attendance(
         .for_each(|session| tally.session(session));
     let span = Span { venue, from, to };
     tickets(connection, &span, &sessions, &mut tally)?;
+    refusals::count(connection, venue, query, &sessions, &mut tally)?;
     conflicts(connection, &span, &sessions, &mut tally)?;
     walk_ins(connection, &span, &mut tally)?;
     let ids = tally.session_ids();
-    let finality = finality::of_sessions(connection, venue, &ids, now)?;
+    let finality = finality::of_sessions(connection, venue, &ids, query.now)?;
     Ok(tally.finish(finality))
 }
 
@@ -71,7 +71,8 @@ fn tickets(
     let mut statement = connection.prepare_cached(
         "SELECT t.service_day, t.number, t.session_id, t.admits,
                 t.standing = 'live' AND t.status = 'valid', m.checkpoint, r.taken_back,
-                r.after_cancel, r.record, r.late_after_final
+                r.after_cancel, r.record, r.late_after_final, t.category,
+                t.standing = 'live'
          FROM tickets t
          LEFT JOIN movements m ON m.venue = t.venue AND m.number = t.number
                               AND m.service_day = t.service_day
@@ -94,6 +95,8 @@ fn tickets(
                 session_id: parsed(row, 2)?,
                 ticket: TicketOfDay {
                     admits: row.get(3)?,
+                    category: row.get(10)?,
+                    is_booked: row.get(11)?,
                     is_expected: row.get(4)?,
                 },
                 movements: Vec::new(),
@@ -134,7 +137,7 @@ fn close(
         ..open.ticket
     };
     tally
-        .ticket(session, &open.day, ticket, open.movements)
+        .ticket(session, &open.day, &ticket, open.movements)
         .map_err(|error| damaged(&error))
 }
 

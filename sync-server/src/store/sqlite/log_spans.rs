@@ -127,6 +127,30 @@ pub(super) fn of(
     Ok(span)
 }
 
+/// Where all stands that counts to days from one to another, both included, or was made between two
+/// times.
+pub(super) fn of_days(
+    connection: &Connection,
+    venue: VenueNumber,
+    (from, to): (&ServiceDay, &ServiceDay),
+    (since, until): (Option<EpochMillis>, Option<EpochMillis>),
+) -> Result<Option<Span>> {
+    let sql = "SELECT min(first), max(last) FROM log_spans
+               WHERE venue = ?1 AND kind = ?2 AND name BETWEEN ?3 AND ?4";
+    let between =
+        |from: Name, to: Name| one(connection, sql, params![venue.0, from.kind(), from, to]);
+    let days = between(Name::Day(from.clone()), Name::Day(to.clone()))?;
+    let hours = match since.zip(until) {
+        Some((since, until)) => between(Name::hour_of(since), Name::hour_of(until))?,
+        None => None,
+    };
+    let join = |a: Span, b: Span| Span {
+        first: a.first.min(b.first),
+        last: a.last.max(b.last),
+    };
+    Ok(days.into_iter().chain(hours).reduce(join))
+}
+
 fn one(connection: &Connection, sql: &str, params: impl Params) -> Result<Option<Span>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;

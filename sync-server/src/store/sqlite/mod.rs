@@ -29,6 +29,7 @@ mod pulling;
 mod quarantine;
 mod readers;
 mod records;
+mod refusals;
 mod retention;
 mod salvage;
 mod sessions;
@@ -61,6 +62,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::acting::Acting;
+use crate::attendance::AttendanceQuery;
 use readers::{Readers, blocking};
 use snapshot::Snapshot;
 use writer::Writer;
@@ -564,16 +566,9 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn attendance(
-        &self,
-        venue: VenueNumber,
-        from: &ServiceDay,
-        to: &ServiceDay,
-        now: EpochMillis,
-    ) -> Result<Attendance> {
-        let (from, to) = (from.clone(), to.clone());
+    async fn attendance(&self, venue: VenueNumber, query: AttendanceQuery) -> Result<Attendance> {
         self.readers
-            .read(move |db| attendance::attendance(db, venue, &from, &to, now))
+            .read(move |db| attendance::attendance(db, venue, &query))
             .await
     }
 

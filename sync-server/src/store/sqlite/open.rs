@@ -414,7 +414,19 @@ mod tests {
         assert_eq!(loses, [false, true]);
         let day = ServiceDay::new("2099-10-01").unwrap();
         let now = EpochMillis(4_094_600_000_000);
-        let counts = store.attendance(venue, &day, &day, now).await.unwrap();
+        let counts = store
+            .attendance(
+                venue,
+                crate::attendance::AttendanceQuery {
+                    from: day.clone(),
+                    to: day,
+                    by: crate::attendance::GroupBy::Session,
+                    zone: jiff::tz::TimeZone::UTC,
+                    now,
+                },
+            )
+            .await
+            .unwrap();
         let s1 = &counts.sessions[0];
         assert_eq!(s1.finality.finalized_at, None);
         assert_eq!(store.finalize(venue, now).await.unwrap(), 1);
