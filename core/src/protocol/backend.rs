@@ -8,6 +8,7 @@ use crate::codes::Format;
 use crate::ids::{
     Checkpoint, GateId, LastFour, OrderNumber, RecordId, SessionId, TicketId, TicketNumber, Zone,
 };
+use crate::policy::Policy;
 use crate::ticket::{CancelCause, Direction, Gate, Reentry, Session, SessionStatus, TicketStatus};
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
 
@@ -54,6 +55,16 @@ pub struct NewSession {
     /// A word for guards and visitors.
     #[serde(default)]
     pub note: String,
+}
+
+/// The answer to `PUT /v1/policy`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PolicyPut {
+    /// The policy as it stands now.
+    #[serde(flatten)]
+    pub policy: Policy,
+    /// What should be thought about, for people: each begins with the member that it speaks of.
+    pub warnings: Vec<String>,
 }
 
 /// `PUT /v1/gates/{gate_id}`.

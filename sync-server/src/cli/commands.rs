@@ -10,7 +10,7 @@ use stile_core::policy::Policy;
 use stile_core::protocol::{EraseVisitor, NewEnrolment, NewGate};
 use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_sync_server::http;
-use stile_sync_server::server::{Server, takes_documents};
+use stile_sync_server::server::{Server, policy_warnings};
 use stile_sync_server::store::{ApiKey, Scope, Venue};
 use tokio::runtime::Builder;
 use zeroize::Zeroizing;
@@ -107,12 +107,8 @@ async fn add_venue(server: &Server, add: VenueAdd) -> Result<(), CliError> {
         "Created the venue {}, number {}.",
         venue.venue_id, venue.number.0
     );
-    if takes_documents(&venue.policy) {
-        eprintln!(
-            "It takes documents: gates hold their keyed hashes and the day's key. Whoever steals \
-             a gate's disk can find out by trial which numbers are in the list; so tell your \
-             visitors, and keep gates where nobody walks off with them."
-        );
+    for warning in policy_warnings(&venue.policy) {
+        eprintln!("Note: {warning}.");
     }
     Ok(())
 }

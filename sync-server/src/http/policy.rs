@@ -2,12 +2,14 @@
 
 use axum::extract::State;
 use stile_core::policy::Policy;
+use stile_core::protocol::PolicyPut;
 
 use super::App;
 use super::answer::Json;
 use super::auth::Caller;
 use super::body::StrictBody;
 use super::refusal::Refusal;
+use crate::server::policy_warnings;
 
 /// The venue's policy.
 #[utoipa::path(
@@ -20,22 +22,22 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Json<Policy>,
 
 /// Replaces the venue's policy.
 ///
-/// Gates hear of it with their next list. A venue that takes `document` should know: with a day's
-/// list goes the key that its documents are hashed under, so whoever steals a gate's disk can find
-/// out by trial which numbers are in it. Tickets that were imported before have no documents until
+/// Gates hear of it with their next list. What should be thought about all the same is told in
+/// `warnings`: opaque codes that can be guessed, and what documents mean for visitors. Tickets that were imported before have no documents until
 /// they are sent again.
 #[utoipa::path(
     put, path = "/v1/policy", operation_id = "put_policy", tag = "policy",
     request_body = Policy,
-    responses((status = 200, description = "The policy as it stands now.", body = Policy))
+    responses((status = 200, description = "The policy as it stands now.", body = PolicyPut))
 )]
 pub async fn put(
     State(app): State<App>,
     caller: Caller,
     StrictBody(policy): StrictBody<Policy>,
-) -> Result<Json<Policy>, Refusal> {
+) -> Result<Json<PolicyPut>, Refusal> {
     app.server()
         .set_policy(&caller.venue, policy.clone())
         .await?;
-    Ok(Json(policy))
+    let warnings = policy_warnings(&policy);
+    Ok(Json(PolicyPut { policy, warnings }))
 }

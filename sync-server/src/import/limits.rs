@@ -60,7 +60,7 @@ pub(super) const XLSX_COLUMNS: u32 = 256;
 
 /// Bits that must be unknown of an opaque code so that nobody finds one by trying (code formats,
 /// Opaque codes).
-pub(super) const CODE_BITS: u32 = 64;
+pub(crate) const CODE_BITS: u32 = 64;
 
 /// Codes of which so many in a hundred follow the one before by one are numbered.
 pub(super) const RUNNING_PERCENT: u64 = 10;

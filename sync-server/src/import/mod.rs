@@ -29,6 +29,7 @@ use utoipa::ToSchema;
 pub use charset::Charset;
 pub use columns::{ColumnNameError, ColumnNames, OUR_NAMES};
 pub use hashed::Hashed;
+pub(crate) use limits::CODE_BITS;
 pub use limits::{CHUNK_LINES, REFUSED_LINES_NAMED, XLSX_BYTES};
 pub use line::{Chunk, NumberedLine, OpaqueCode, Phone, TicketLine};
 pub use report::{

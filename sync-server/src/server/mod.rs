@@ -51,8 +51,9 @@ use crate::venue_keys::VenueKeys;
 
 pub use crate::vault::{MasterKeySource, VaultError};
 pub use check_in_log::{CheckInLog, local_time};
-pub use documents::takes_documents;
+pub(crate) use documents::takes_documents;
 pub use open::OpenError;
+pub use policy_bounds::policy_warnings;
 pub use pulling::{PullFilter, PullRequest, WholeLog};
 pub use sisters::VenueCodes;
 pub use ticket_sets::{SetChanges, TicketSet, Vanish};

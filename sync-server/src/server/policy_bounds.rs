@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use stile_core::policy::{GatePolicy, Policy};
 
+use super::documents::takes_documents;
 use super::venues::{check_text, check_zones};
 use crate::error::ServerError;
+use crate::import::CODE_BITS;
 
 /// Categories of persons without a ticket at most: each is a button at the gate.
 const CATEGORIES: usize = 24;
@@ -44,6 +46,29 @@ pub(super) fn check(policy: &Policy) -> Result<(), ServerError> {
     check_gates(&policy.unattended)
 }
 
+/// What a venue should know of what it decided, and may decide all the same.
+pub fn policy_warnings(policy: &Policy) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let shapes = policy.opaque_shapes.iter().enumerate();
+    let guessable = shapes.filter(|(_, shape)| shape.random_bits() < CODE_BITS);
+    warnings.extend(guessable.map(|(at, shape)| {
+        let bits = shape.random_bits();
+        format!(
+            "opaque_shapes[{at}]: codes of this shape can be guessed: the shortest differ in {bits} \
+             bits at most, and {CODE_BITS} keep a code safe from whoever tries; use longer ones"
+        )
+    }));
+    if takes_documents(policy) {
+        warnings.push(
+            "formats: the venue takes documents: gates hold their keyed hashes and the day's key. \
+             Whoever steals a gate's disk can find out by trial which numbers are in the list; so \
+             tell your visitors, and keep gates where nobody walks off with them"
+                .into(),
+        );
+    }
+    warnings
+}
+
 fn check_categories(categories: &[String]) -> Result<(), ServerError> {
     let field = "walk_in_categories";
     if !(1..=CATEGORIES).contains(&categories.len()) {
@@ -78,6 +103,7 @@ fn check_gates(gates: &GatePolicy) -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
+    use stile_core::codes::{Format, OpaqueShape};
     use stile_core::ids::GateId;
     use stile_core::policy::FreePassageTime;
     use stile_core::reason::Reason;
@@ -102,6 +128,26 @@ mod tests {
             policy.staffed.claim_deadline_ms = (0, 0);
         });
         assert_eq!(wider, "");
+    }
+
+    #[test]
+    fn a_venue_is_warned_of_codes_that_can_be_guessed_and_of_documents() {
+        let warned = |prefix: &str, alphabet: &str, length| {
+            let shape = OpaqueShape::new(prefix, alphabet, length).unwrap();
+            policy_warnings(&Policy {
+                opaque_shapes: vec![shape],
+                ..Policy::default()
+            })
+        };
+        let digits = warned("MUS", "0123456789", [10, 12]).remove(0);
+        assert!(digits.starts_with("opaque_shapes[0]: "), "{digits}");
+        assert!(digits.contains("in 23 bits"), "{digits}");
+        assert!(warned("", "0123456789abcdef", [32, 32]).is_empty());
+        let documents = policy_warnings(&Policy {
+            formats: vec![Format::G2, Format::Document],
+            ..Policy::default()
+        });
+        assert!(documents[0].contains("tell your visitors"), "{documents:?}");
     }
 
     #[test]
