@@ -1,7 +1,7 @@
 # What a person does with Stile's source. Each target sets the machine up first.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check-api test-arm bench setup build dist-gate fmt lint deny
+.PHONY: help demo test check-api test-arm chaos bench setup build dist-gate fmt lint deny
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -21,6 +21,10 @@ check-api: ## send a server what docs/openapi.json allows and forbids, and check
 test-arm: ## run the tests of core and turnstile as 64-bit and 32-bit ARM, under qemu
 	@scripts/setup.sh arm
 	@scripts/test-arm.sh
+
+chaos: ## kill gates and server a thousand times each, under load; KILLS=100 for fewer
+	@scripts/setup.sh test
+	@STILE_KILLS=$(or $(KILLS),1000) scripts/chaos.sh
 
 bench: ## measure, and print each figure beside its limit
 	@scripts/setup.sh build
