@@ -208,7 +208,7 @@ impl Gate {
             "--relay",
             "log",
             "--hold-ms",
-            "0",
+            "1",
             "--json",
         ]);
     }
