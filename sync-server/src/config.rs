@@ -4,6 +4,8 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use crate::webhooks::Network;
+
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
@@ -48,6 +50,8 @@ pub struct Limits {
     pub imports: usize,
     /// How often somebody may ask.
     pub rates: Rates,
+    /// How webhooks are delivered to.
+    pub webhooks: Webhooks,
     /// How long requests in flight are waited for when the server stops: shorter than the 90 s
     /// after which systemd kills.
     pub stop_time: Duration,
@@ -96,7 +100,44 @@ impl Default for Limits {
             connections: 800,
             imports: 8,
             rates: Rates::default(),
+            webhooks: Webhooks::default(),
             stop_time: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How webhooks are delivered to.
+#[derive(Debug, Clone)]
+pub struct Webhooks {
+    /// Addresses beside those of the public internet that messages may go to.
+    pub allow: Vec<Network>,
+    /// How long a receiver may take to answer, connecting included. The Standard Webhooks
+    /// specification asks senders for 15 to 30 s.
+    pub request_time: Duration,
+    /// How often it is looked what there is to deliver and to try again.
+    pub look_every: Duration,
+    /// How long a turn is a server's own: several times `request_time`, so that nobody else begins
+    /// while an answer may still come.
+    pub turn_time: Duration,
+    /// The wait after a first failure is at most this; it doubles with each further one.
+    pub retry_base: Duration,
+    /// The wait is at most this.
+    pub retry_cap: Duration,
+    /// A webhook that has failed for this long is paused: its receiver is gone, and a person must
+    /// look.
+    pub patience: Duration,
+}
+
+impl Default for Webhooks {
+    fn default() -> Self {
+        Self {
+            allow: Vec::new(),
+            request_time: Duration::from_secs(15),
+            look_every: Duration::from_secs(1),
+            turn_time: Duration::from_secs(60),
+            retry_base: Duration::from_secs(1),
+            retry_cap: Duration::from_secs(300),
+            patience: Duration::from_secs(7 * 24 * 3600),
         }
     }
 }

@@ -22,5 +22,6 @@ pub mod store;
 pub mod tls;
 pub mod vault;
 mod venue_keys;
+pub mod webhooks;
 
 pub use error::ServerError;

@@ -76,6 +76,14 @@ acts! {
     SisterAdd = "sister.add";
     /// A sister venue, or a key of one, was removed.
     SisterRemove = "sister.remove";
+    /// A webhook was made.
+    WebhookMake = "webhook.make";
+    /// A webhook was removed.
+    WebhookRemove = "webhook.remove";
+    /// A webhook that was paused goes on.
+    WebhookResume = "webhook.resume";
+    /// A test message was sent to a webhook.
+    WebhookTest = "webhook.test";
 }
 
 impl std::fmt::Display for Act {

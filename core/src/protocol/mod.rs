@@ -15,6 +15,7 @@ mod operators;
 mod problem;
 mod records;
 mod visitors;
+mod webhooks;
 mod whitelist;
 
 pub use admissions_feed::*;
@@ -31,6 +32,7 @@ pub use operators::*;
 pub use problem::{Code, Problem};
 pub use records::*;
 pub use visitors::*;
+pub use webhooks::*;
 pub use whitelist::*;
 
 /// Every answer's header with the server's time, epoch ms in decimal.

@@ -8,7 +8,7 @@ use stile_sync_server::server::Server;
 use super::CliError;
 use super::args::{
     Command, DeviceCommand, GateCommand, KeyCommand, OperatorCommand, RetentionCommand,
-    SisterCommand, VenueCommand, VisitorCommand,
+    SisterCommand, VenueCommand, VisitorCommand, WebhookCommand,
 };
 use super::commands::venue_meant;
 use stile_core::protocol::Code;
@@ -82,6 +82,13 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Device(DeviceCommand::OutOfUse { id, venue }) => {
             (at(Act::DeviceOutOfUse, venue), text(id))
         }
+        Command::Webhook(webhook) => match webhook {
+            WebhookCommand::Add(add) => (at(Act::WebhookMake, &add.venue), None),
+            WebhookCommand::Remove { id, venue } => (at(Act::WebhookRemove, venue), text(id)),
+            WebhookCommand::Resume { id, venue } => (at(Act::WebhookResume, venue), text(id)),
+            WebhookCommand::Test { id, venue, .. } => (at(Act::WebhookTest, venue), text(id)),
+            WebhookCommand::List { .. } => return None,
+        },
         Command::Enrol(enrol) => (at(Act::DeviceInvite, &enrol.venue), None),
         Command::Venue(VenueCommand::Show { .. })
         | Command::Device(DeviceCommand::List { .. })

@@ -22,6 +22,7 @@ mod sisters;
 mod time_sync;
 mod tls;
 mod values;
+mod webhooks;
 
 use std::io;
 use std::net::SocketAddr;
@@ -136,6 +137,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
         Command::Attendance(command) => commands::run(place, act, attendance::attendance(command)),
         Command::Device(command) => commands::run(place, act, devices::device(command)),
+        Command::Webhook(command) => commands::run(place, act, webhooks::webhook(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(place, command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
         Command::Retention(command) => commands::run(place, act, retention::retention(command)),

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use stile_sync_server::clock::SystemClock;
-use stile_sync_server::config::{Limits, Rates};
+use stile_sync_server::config::{Limits, Rates, Webhooks};
 use stile_sync_server::http::{self, Reached};
 use stile_sync_server::metrics::Watch;
 use stile_sync_server::server::Server;
@@ -92,6 +92,10 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
 
     let limits = Limits {
         rates: rates(args),
+        webhooks: Webhooks {
+            allow: args.webhooks.webhook_allow.clone(),
+            ..Webhooks::default()
+        },
         ..Limits::default()
     };
     let acceptor = tls.as_ref().map(Served::acceptor).transpose()?;
@@ -118,6 +122,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     print(&format!("listening on {url}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
     let finals = tokio::spawn(keep_final(server.clone()));
+    let webhooks = tokio::spawn(deliver(server.clone(), limits.webhooks.clone()));
     let freshness = tokio::spawn(keep_pair_fresh(tls.clone(), hangups));
     let own = Own::in_folder(&place.data, None);
     let renewals = tokio::spawn(renew(own, tls, server.clone()));
@@ -126,7 +131,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
         server.stop_waiting();
     };
     http::serve(listener, acceptor, router, &limits, stopped).await;
-    let tasks = [housekeeping, finals, freshness, renewals];
+    let tasks = [housekeeping, finals, webhooks, freshness, renewals];
     tasks
         .into_iter()
         .chain(watched)
@@ -183,6 +188,17 @@ async fn keep_final(server: Arc<Server>) {
             Ok(0) => {}
             Ok(sessions) => info!(sessions, "sessions are final"),
             Err(error) => warn!(%error, "which sessions are final is looked at again in a minute"),
+        }
+    }
+}
+
+/// Delivers to webhooks; begins anew if it cannot begin.
+async fn deliver(server: Arc<Server>, settings: Webhooks) {
+    let mut tries = tokio::time::interval(FINALITY);
+    loop {
+        tries.tick().await;
+        if let Err(error) = server.clone().deliver_webhooks(settings.clone()).await {
+            warn!(%error, "webhooks are not delivered to; begun again in a minute");
         }
     }
 }

@@ -37,6 +37,7 @@ mod ticket_files;
 mod tickets;
 mod trace;
 mod visitors;
+mod webhooks;
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -243,6 +244,11 @@ fn all_routes() -> Routes {
         .act(Scope::Admin, Act::ApiKeyMake, routes!(api_keys::make))
         .key(Scope::Admin, routes!(api_keys::list))
         .act(Scope::Admin, Act::ApiKeyRevoke, routes!(api_keys::revoke))
+        .act(Scope::Admin, Act::WebhookMake, routes!(webhooks::make))
+        .key(Scope::Admin, routes!(webhooks::list))
+        .act(Scope::Admin, Act::WebhookRemove, routes!(webhooks::remove))
+        .act(Scope::Admin, Act::WebhookResume, routes!(webhooks::resume))
+        .act(Scope::Admin, Act::WebhookTest, routes!(webhooks::test))
         .key(Scope::Admin, routes!(audit::pull))
         .key(Scope::RecordsRead, routes!(pull::records))
         .key(Scope::RecordsRead, routes!(pull::check_ins))

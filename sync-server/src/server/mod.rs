@@ -29,6 +29,8 @@ mod venues;
 mod visitors;
 mod waiting;
 mod watching;
+mod webhook_delivery;
+mod webhooks;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

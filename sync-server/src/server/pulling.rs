@@ -310,7 +310,7 @@ impl WholeLog {
     }
 }
 
-fn records(stored: Vec<StoredRecord>) -> Result<Vec<PulledRecord>, ServerError> {
+pub(super) fn records(stored: Vec<StoredRecord>) -> Result<Vec<PulledRecord>, ServerError> {
     stored.into_iter().map(pulled).collect()
 }
 

@@ -544,6 +544,50 @@ pub trait Store: Send + Sync {
     /// Positions are given as those of [`Store::pull`], in a count of their own.
     async fn events(&self, venue: VenueNumber, after: Position, limit: u32) -> Result<Vec<Event>>;
 
+    // Webhooks
+
+    /// Adds a webhook, which carries what comes from now on. [`StoreError::Missing`] of [`NO_ROOM`]
+    /// if the venue has `limit` of them already.
+    async fn add_webhook(&self, webhook: WebhookFacts, limit: u32) -> Result<()>;
+
+    /// The venue's webhooks, the oldest first.
+    async fn webhooks(&self, venue: VenueNumber) -> Result<Vec<Webhook>>;
+
+    /// Removes a webhook, and says whether there was one.
+    async fn remove_webhook(&self, venue: VenueNumber, id: WebhookId) -> Result<bool>;
+
+    /// Has a webhook tried again at once, as if it had not failed; says whether there is one.
+    async fn resume_webhook(&self, venue: VenueNumber, id: WebhookId) -> Result<bool>;
+
+    /// The webhooks, of all venues, for which there may be something, that may be tried now, and at
+    /// which nobody is.
+    async fn due_webhooks(&self, now: EpochMillis) -> Result<Vec<(VenueNumber, WebhookId)>>;
+
+    /// Takes the turn at a webhook, or keeps it, until a time: nobody else gets it before, so that
+    /// of several servers one sends. `None` if it is another's, or the webhook is paused, gone or
+    /// not to be tried now.
+    async fn take_webhook(
+        &self,
+        turn: Turn,
+        now: EpochMillis,
+        until: EpochMillis,
+    ) -> Result<Option<Webhook>>;
+
+    /// Keeps where a message ends before it is first sent; says whether the turn is still the
+    /// holder's.
+    async fn begin_message(&self, turn: Turn, sending: Sending) -> Result<bool>;
+
+    /// Keeps what came of a message, and that its source is done with up to its end if it went
+    /// through; a failure gives the turn back. Nothing if the turn is no longer the holder's.
+    async fn end_message(&self, turn: Turn, sending: Sending, sent: Sent) -> Result<()>;
+
+    /// Gives the turn back.
+    async fn give_webhook_back(&self, turn: Turn) -> Result<()>;
+
+    /// Ends, in an engine that one server works on at a time, the turns of servers before this one:
+    /// they are gone. Elsewhere it does nothing.
+    async fn free_webhooks(&self) -> Result<()>;
+
     /// The quarantined records, oldest first, at most `limit`, without those since accepted.
     async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>>;
 

@@ -35,6 +35,8 @@ mod sisters;
 mod site;
 mod stop;
 mod visitors;
+mod webhook_receiver;
+mod webhooks;
 mod wire;
 #[path = "../bed/workbook.rs"]
 mod workbook;

@@ -143,6 +143,16 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
     ),
     ("GET", "/v1/api-keys", Keys(Admin), ""),
     ("POST", "/v1/api-keys/{api_key_id}/revoke", Keys(Admin), ""),
+    (
+        "POST",
+        "/v1/webhooks",
+        Keys(Admin),
+        r#"{"name":"x","url":"https://example.org/x","carries":["check_ins"]}"#,
+    ),
+    ("GET", "/v1/webhooks", Keys(Admin), ""),
+    ("DELETE", "/v1/webhooks/{webhook_id}", Keys(Admin), ""),
+    ("POST", "/v1/webhooks/{webhook_id}/resume", Keys(Admin), ""),
+    ("POST", "/v1/webhooks/{webhook_id}/test", Keys(Admin), ""),
     ("GET", "/v1/audit", Keys(Admin), ""),
     ("GET", "/v1/records", Keys(RecordsRead), ""),
     ("GET", "/v1/check-ins", Keys(RecordsRead), ""),
@@ -352,7 +362,7 @@ fn filled(path: &str, value: impl Fn(&str) -> String) -> String {
 fn nowhere(name: &str) -> String {
     match name {
         "service_day" => "2020-02-20".into(),
-        "api_key_id" => "1".into(),
+        "api_key_id" | "webhook_id" => "1".into(),
         _ => "nothing-of-that-name".into(),
     }
 }
@@ -466,6 +476,9 @@ async fn marked() -> (Site, Value) {
             .done("PUT", &format!("/v1/operators/{id}"), operator)
             .await;
     }
+    let webhook = json!({"name": MARKER, "url": "http://127.0.0.1:1/", "carries": ["sessions"],
+                         "insecure_http": true});
+    let _: Value = site.done("POST", "/v1/webhooks", webhook).await;
     let file = "ticket_id,order_number,session_id,label\nT1,marker,markersession,marker\n";
     let response = site.import("text/csv", file).send().await.unwrap();
     let _: Value = read(response).await;
@@ -525,11 +538,14 @@ async fn nobody_reads_writes_or_infers_anything_of_another_venue() {
     let own_key = keys["api_keys"][0]["api_key_id"].to_string();
     let devices: Value = site.done("GET", "/v1/devices", Value::Null).await;
     let own_device = devices["devices"][0]["device_id"].as_str().unwrap();
+    let webhooks: Value = site.done("GET", "/v1/webhooks", Value::Null).await;
+    let own_webhook = webhooks["webhooks"][0]["webhook_id"].to_string();
     let day = ticket["service_day"].as_str().unwrap().to_owned();
     let here = |name: &str| match name {
         "service_day" => day.clone(),
         "api_key_id" => own_key.clone(),
         "device_id" => own_device.to_owned(),
+        "webhook_id" => own_webhook.clone(),
         "session_id" => "now".into(),
         "gate_id" => "north".into(),
         "operator_id" => "li".into(),

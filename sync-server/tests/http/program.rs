@@ -39,6 +39,7 @@ impl Program {
             "STILE_LISTEN",
             "STILE_LOG_FORMAT",
             "STILE_METRICS_LISTEN",
+            "STILE_WEBHOOK_ALLOW",
         ] {
             command.env_remove(variable);
         }

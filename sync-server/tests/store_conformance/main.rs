@@ -23,6 +23,7 @@ mod sets;
 mod tickets;
 mod undone;
 mod venues;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -165,6 +166,9 @@ macro_rules! every_test_for {
                 a_ticket_that_admits_longer_holds_its_session_open,
                 a_session_that_is_put_with_a_later_end_is_open_again,
                 what_was_delivered_before_a_restore_says_nothing;
+            webhooks:
+                of_two_servers_one_has_the_turn_until_it_is_over,
+                a_message_that_fails_is_begun_again_when_its_time_has_come;
             reports:
                 attendance_is_told_apart_by_what_is_asked_for,
                 refusals_are_counted_by_reason_where_they_belong,

@@ -42,6 +42,7 @@ mod ticket_rows;
 mod tickets;
 mod venues;
 mod walk_ins;
+mod webhooks;
 mod words;
 mod writer;
 
@@ -632,6 +633,65 @@ impl Store for SqliteStore {
         self.readers
             .read(move |db| events::after(db, venue, after, limit))
             .await
+    }
+
+    async fn add_webhook(&self, webhook: WebhookFacts, limit: u32) -> Result<()> {
+        self.writer
+            .write(move |db| webhooks::add(db, &webhook, limit))
+            .await
+    }
+
+    async fn webhooks(&self, venue: VenueNumber) -> Result<Vec<Webhook>> {
+        self.readers.read(move |db| webhooks::all(db, venue)).await
+    }
+
+    async fn remove_webhook(&self, venue: VenueNumber, id: WebhookId) -> Result<bool> {
+        self.writer
+            .write(move |db| webhooks::remove(db, venue, id))
+            .await
+    }
+
+    async fn resume_webhook(&self, venue: VenueNumber, id: WebhookId) -> Result<bool> {
+        self.writer
+            .write(move |db| webhooks::resume(db, venue, id))
+            .await
+    }
+
+    async fn due_webhooks(&self, now: EpochMillis) -> Result<Vec<(VenueNumber, WebhookId)>> {
+        self.readers.read(move |db| webhooks::due(db, now)).await
+    }
+
+    async fn take_webhook(
+        &self,
+        turn: Turn,
+        now: EpochMillis,
+        until: EpochMillis,
+    ) -> Result<Option<Webhook>> {
+        self.writer
+            .write(move |db| webhooks::take(db, &turn, now, until))
+            .await
+    }
+
+    async fn begin_message(&self, turn: Turn, sending: Sending) -> Result<bool> {
+        self.writer
+            .write(move |db| webhooks::begin(db, &turn, sending))
+            .await
+    }
+
+    async fn end_message(&self, turn: Turn, sending: Sending, sent: Sent) -> Result<()> {
+        self.writer
+            .write(move |db| webhooks::end(db, &turn, sending, &sent))
+            .await
+    }
+
+    async fn give_webhook_back(&self, turn: Turn) -> Result<()> {
+        self.writer
+            .write(move |db| webhooks::give_back(db, &turn))
+            .await
+    }
+
+    async fn free_webhooks(&self) -> Result<()> {
+        self.writer.write(webhooks::free).await
     }
 
     async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>> {

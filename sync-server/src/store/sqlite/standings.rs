@@ -2,16 +2,18 @@
 //! ticket's movements or what it admits have changed.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+use serde::Serialize;
 use stile_core::admissions::Movement;
 use stile_core::ids::{Checkpoint, TicketId, TicketNumber, VenueNumber};
 use stile_core::ticket::{Reentry, Session};
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{count, millis, millis_if_any, number, parsed, word};
+use super::events;
 use super::feed::Feed;
 use super::words::Word;
 use crate::admissions::{Settled, movement, settle};
-use crate::store::{Conflict, ConflictEntry, ConflictState, Result, StoreError};
+use crate::store::{Conflict, ConflictEntry, ConflictState, EventKind, Result, StoreError};
 
 /// What one admission is good for: a ticket, on a day, at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -238,20 +240,59 @@ pub(super) fn settle_one(
             feed.add(place, &admission.day)?;
         }
     }
-    let (venue, number, day, checkpoint) = admission.key(venue);
+    let (venue_key, number, day, checkpoint) = admission.key(venue);
     let sql = if settled.has_loser() {
         "INSERT INTO conflicts (venue, number, service_day, checkpoint, opened_at)
          VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT DO UPDATE SET cleared_at = NULL"
+         ON CONFLICT DO UPDATE SET cleared_at = NULL WHERE cleared_at IS NOT NULL"
     } else {
         "UPDATE conflicts SET cleared_at = ?5
          WHERE venue = ?1 AND number = ?2 AND service_day = ?3 AND checkpoint = ?4
            AND cleared_at IS NULL"
     };
-    connection
+    let changed = connection
         .prepare_cached(sql)?
-        .execute((venue, number, day, checkpoint, now.0))?;
-    Ok(())
+        .execute((venue_key, number, day, checkpoint, now.0))?;
+    match (changed, settled.has_loser()) {
+        (0, _) => Ok(()),
+        (_, true) => tell(connection, venue, admission, EventKind::ConflictOpened, now),
+        (_, false) => tell(
+            connection,
+            venue,
+            admission,
+            EventKind::ConflictCleared,
+            now,
+        ),
+    }
+}
+
+/// What an event says of a conflict.
+#[derive(Serialize)]
+struct Told<'t> {
+    service_day: &'t ServiceDay,
+    checkpoint: &'t Checkpoint,
+}
+
+fn tell(
+    connection: &Connection,
+    venue: VenueNumber,
+    admission: &Admission,
+    kind: EventKind,
+    now: EpochMillis,
+) -> Result<()> {
+    let ticket: String = connection
+        .prepare_cached(
+            "SELECT ticket_id FROM tickets INDEXED BY tickets_by_number
+             WHERE venue = ?1 AND number = ?2 AND standing <> 'moved'",
+        )?
+        .query_row(params![venue.0, admission.number.as_i64()], |row| {
+            row.get(0)
+        })?;
+    let told = Told {
+        service_day: &admission.day,
+        checkpoint: &admission.checkpoint,
+    };
+    events::add(connection, venue, kind, &ticket, &told, now)
 }
 
 fn settled(connection: &Connection, venue: VenueNumber, admission: &Admission) -> Result<Settled> {

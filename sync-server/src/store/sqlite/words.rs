@@ -5,7 +5,7 @@ use stile_core::admissions::Way;
 use stile_core::protocol::{OperatorRole, QuarantineCause, RecordStanding};
 use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
-use crate::store::{EventKind, RetentionJob, Scope, SecretKind};
+use crate::store::{EventKind, RetentionJob, Scope, SecretKind, Source};
 
 /// An enumeration whose members have words.
 pub(super) trait Word: Sized {
@@ -58,7 +58,12 @@ words! {
         RecordsRead = "records:read",
         Admin = "admin",
     }
-    EventKind { SessionFinalized = "session.finalized", }
+    EventKind {
+        SessionFinalized = "session.finalized",
+        ConflictOpened = "conflict.opened",
+        ConflictCleared = "conflict.cleared",
+    }
+    Source { Log = "log", Events = "events", }
     RetentionJob {
         Phones = "phones",
         DocumentKeys = "document_keys",

@@ -21,6 +21,21 @@ pub struct OutboxState {
 pub enum EventKind {
     /// Nothing more can be missing of a session; its id is the event's thing.
     SessionFinalized,
+    /// A ticket was admitted for more persons than it has; its id is the event's thing.
+    ConflictOpened,
+    /// That is so no longer.
+    ConflictCleared,
+}
+
+impl EventKind {
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionFinalized => "session.finalized",
+            Self::ConflictOpened => "conflict.opened",
+            Self::ConflictCleared => "conflict.cleared",
+        }
+    }
 }
 
 /// Something that happened at a venue.

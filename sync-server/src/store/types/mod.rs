@@ -12,6 +12,7 @@ mod retention;
 mod ticket_sets;
 mod tickets;
 mod venues;
+mod webhooks;
 
 pub use api_keys::*;
 pub use audit::*;
@@ -24,3 +25,4 @@ pub use retention::*;
 pub use ticket_sets::*;
 pub use tickets::*;
 pub use venues::*;
+pub use webhooks::*;
