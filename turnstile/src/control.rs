@@ -83,7 +83,7 @@ pub enum ControlError {
     #[error("no gate is at work in {0}; start it with `stile-gate run`")]
     NotRunning(PathBuf),
     /// It does not answer.
-    #[error("the gate does not answer: {0}")]
+    #[error("the gate does not answer: {0}; try again, and if that helps nothing, start it anew")]
     Io(#[from] io::Error),
     /// The request is none that a gate takes.
     #[error("the reason is too long; a sentence does")]

@@ -89,7 +89,7 @@ impl Controller {
             read_at,
             may_be_rest,
         } = reading;
-        if let Some(scanner) = may_be_rest.filter(|_| self.device.is_no_code(&bytes)) {
+        if let Some(scanner) = may_be_rest.filter(|_| !self.device.is_certain(&bytes)) {
             return self.lines.event(Event::CodeBroken { scanner });
         }
         let Some(guard) = &self.guard else {

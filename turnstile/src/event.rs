@@ -135,6 +135,13 @@ pub enum Event {
         /// Which scanner.
         scanner: String,
     },
+    /// One more scanner connected to a port than may at a time, and was turned away.
+    ScannersTooMany {
+        /// The port.
+        scanner: String,
+        /// How many may.
+        most: usize,
+    },
     /// The relay was found away, unplugged or without power.
     RelayLost {
         /// What is wrong.
@@ -254,6 +261,7 @@ impl Event {
             | Self::ClockTrust { .. }
             | Self::CodeOverlong { .. }
             | Self::CodeBroken { .. }
+            | Self::ScannersTooMany { .. }
             | Self::OpeningsCancelled { .. }
             | Self::HeldOpen
             | Self::FeedbackFailed { .. }
@@ -372,6 +380,10 @@ impl fmt::Display for Event {
             Self::CodeOverlong { scanner } => {
                 write!(f, "{scanner}: a line longer than any code was dropped")
             }
+            Self::ScannersTooMany { scanner, most } => write!(
+                f,
+                "{scanner}: {most} scanners are connected, and another was turned away; see who is"
+            ),
             Self::RelayLost { what } => {
                 write!(f, "{what}; the gate opens for nobody until it is back")
             }

@@ -8,6 +8,7 @@ use crate::clock::{Moment, Now, Trust};
 use crate::codes::{self, Code, Malformed};
 use crate::fault;
 use crate::ids::{LastFour, RecordId, TicketNumber};
+use crate::policy::V1Key;
 use crate::reason::Reason;
 use crate::record::{ClaimOutcome, Mode, What};
 use crate::ticket::{Direction, Session, Ticket};
@@ -229,24 +230,19 @@ impl Device {
         Ok(judged.verdict)
     }
 
-    /// Whether a reading is no code that anybody here could have been sold: it has none of the
-    /// accepted shapes, or the shape of a foreign ticket number and stands in no list. Where a code
-    /// was cut off just before, that is the rest of it, and no visitor's fault.
-    pub fn is_no_code(&self, reading: &[u8]) -> bool {
+    /// Whether a reading is a code of this venue for certain: signed with its keys, or in its list.
+    /// Where another was cut off just before, anything else may be the rest of that one, which is
+    /// no visitor's fault; that also goes for a code that only the server could verify.
+    pub fn is_certain(&self, reading: &[u8]) -> bool {
         let mut door = self.door();
         let now = door.clock.look(self.platform.moment());
         // What cannot be judged now is left to the scan, which says why.
-        let Ok((prepared, judged)) = self.look(&mut door, reading, now) else {
-            return false;
-        };
-        let Verdict::Refuse(refusal) = judged.verdict else {
-            return false;
-        };
-        match refusal.reason {
-            Reason::Malformed => true,
-            Reason::NotListed => prepared.format() == Some(codes::Format::Opaque),
-            _ => false,
-        }
+        let judged = self.look(&mut door, reading, now);
+        judged.map_or(true, |(prepared, judged)| {
+            let asks = matches!(prepared.code(), Some(Code::V1(_)))
+                && prepared.policy.v1_key == V1Key::Shared;
+            judged.genuine && !asks
+        })
     }
 
     /// What the gate would answer to a reading, now or at a time, and how it comes to it.

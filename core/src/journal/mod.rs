@@ -36,7 +36,9 @@ use own_log::OwnLog;
 
 pub use feed::KnownConflict;
 pub use open::{FolderLock, OpenError, Opened, open, open_to_look};
-pub use room::{LOW_BYTES, RESERVE_BYTES, Room, RoomStatus, RoomWarning};
+pub use room::{
+    LOW_BYTES, RESERVE_BYTES, ROOM_WANTED_BYTES, Room, RoomStatus, RoomWarning, held_bytes,
+};
 pub use salvage::{Exported, Salvage, export_readable};
 pub use sync_log::{Counts, SyncLog, SyncStatus, Unsent};
 pub use tally::Tally;

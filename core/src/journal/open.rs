@@ -117,7 +117,8 @@ pub struct FolderLock(#[expect(dead_code, reason = "held for its lock alone")] F
 /// names the machine. Where the disk is full, the room for admissions is given back for it.
 pub fn open(folder: &Path, fingerprint: &str, random: &dyn Random) -> Result<Opened, OpenError> {
     let lock = lock(folder)?;
-    let is_new = !folder.join(JOURNAL_FILE).exists();
+    // A power cut may leave a file of no bytes behind, in which as little stands as in none.
+    let is_new = !fs::metadata(folder.join(JOURNAL_FILE)).is_ok_and(|file| file.len() > 0);
     let views = match open_views(folder) {
         Err(error) if error.is_full() && room::give_back(folder) => open_views(folder)?,
         views => views?,

@@ -18,6 +18,9 @@ const ADMISSIONS: u64 = 1_800;
 pub(super) const BYTES_PER_ADMISSION: usize = 6 * 4096;
 /// The room held, in bytes: some 42 MiB.
 pub const RESERVE_BYTES: u64 = ADMISSIONS * BYTES_PER_ADMISSION as u64;
+/// Free room that there must be before it is held, in bytes: with something to spare, so that it
+/// is not given back at once.
+pub const ROOM_WANTED_BYTES: u64 = RESERVE_BYTES + RESERVE_BYTES / 4;
 /// Free room below which somebody is told, in bytes: a list of 100,000 tickets twice over.
 pub const LOW_BYTES: u64 = 128 * 1024 * 1024;
 
@@ -67,7 +70,7 @@ impl Room {
     /// Holds the room again once there is enough, with something to spare.
     pub fn regain(&mut self) {
         let free = self.platform.free_bytes(&self.folder);
-        let enough = free.is_none_or(|free| free >= RESERVE_BYTES + RESERVE_BYTES / 4);
+        let enough = free.is_none_or(|free| free >= ROOM_WANTED_BYTES);
         if self.held || !enough {
             return;
         }
@@ -113,6 +116,11 @@ impl Room {
             },
         }
     }
+}
+
+/// The room that a folder holds, in bytes.
+pub fn held_bytes(folder: &Path) -> u64 {
+    fs::metadata(folder.join(FILE)).map_or(0, |file| file.len())
 }
 
 /// Gives the room of a folder back to the disk. Whether there was any.

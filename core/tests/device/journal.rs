@@ -210,9 +210,15 @@ fn a_journal_that_is_gone_beside_lists_is_told() {
     let gate = at_gate();
     drop(gate.ready());
     assert_eq!(gate.open().amiss(), Amiss::default());
-    for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
-        let _ = fs::remove_file(gate.folder.path().join(name));
+    let journal = gate.folder.path().join("journal.db");
+    for leaves_a_file_of_no_bytes in [false, true] {
+        for end in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(gate.folder.path().join(format!("journal.db{end}")));
+        }
+        if leaves_a_file_of_no_bytes {
+            fs::write(&journal, "").unwrap();
+        }
+        assert!(gate.open().amiss().journal_gone);
+        assert!(!gate.open().amiss().journal_gone, "once");
     }
-    assert!(gate.open().amiss().journal_gone);
-    assert!(!gate.open().amiss().journal_gone, "once");
 }

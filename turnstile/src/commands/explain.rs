@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use stile_core::device::{Device, Explained};
 use stile_core::ids::GateId;
+use stile_core::platform::Platform;
 use stile_core::reason::Reason;
 use stile_core::time::EpochMillis;
 use stile_core::verdict::{Tried, Verdict};
 
 use super::{CommandError, machine, name_of};
 use crate::platform::Linux;
+use crate::status_file::StatusFile;
 use crate::words::Words;
 
 /// Reads a time: epoch seconds, or RFC 3339 with its zone.
@@ -35,7 +37,12 @@ pub fn explain(
     at: Option<EpochMillis>,
 ) -> Result<(), CommandError> {
     let platform = Arc::new(Linux::new().map_err(machine)?);
+    let moment = platform.moment();
     let device = Device::open_to_look(data, gate, platform)?;
+    // Whether the server can be asked, the controller at work knows.
+    if let Some(status) = StatusFile::read(data).filter(|status| status.is_alive(moment)) {
+        device.set_reachable(status.live.online);
+    }
     let explained = device
         .explain(code.as_bytes(), at)
         .map_err(|error| CommandError::Storage(error.to_string()))?;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use stile_core::device::{Device, Identity, LiveStatus, Network};
 use stile_core::ids::{DeviceId, GateId, VenueId};
-use stile_core::journal::RoomWarning;
 use stile_core::journal::{self, Counts};
+use stile_core::journal::{ROOM_WANTED_BYTES, RoomWarning};
 use stile_core::platform::Platform;
 use stile_core::record::FreePassageCause;
 
@@ -137,7 +137,10 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
         }
         Some(RoomWarning::LastHour) => writeln!(
             out,
-            "warning: the disk is full; what is left is for an hour of admissions at most"
+            "warning: no room is held for an hour of admissions: {} MiB are free, and {} are \
+             needed; make room now",
+            live.room.free_bytes.unwrap_or_default() >> 20,
+            ROOM_WANTED_BYTES >> 20
         )?,
         None => {}
     }

@@ -13,6 +13,9 @@ use crate::event::Event;
 /// Bytes taken at a time: four of the longest codes.
 const CHUNK_BYTES: usize = 4096;
 
+/// A scanner sends a code in one go; one that stops for so long without a line end was cut off.
+pub(super) const CUT_OFF: Duration = Duration::from_secs(1);
+
 /// Where bytes come from.
 pub(super) trait Source: AsFd {
     /// Takes what is there; called when there is something, or the end.

@@ -6,13 +6,10 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::line::{Pauses, Plain, Source, Stopped, read_codes};
+use super::line::{CUT_OFF, Pauses, Plain, Source, Stopped, read_codes};
 use super::{Input, Inputs, Scanner, hid};
 use crate::event::Event;
 use crate::ports::{BackOff, Place, Ports, SerialSpec};
-
-/// A scanner sends a code in one go; one that stops for so long without a line end was cut off.
-const CUT_OFF: Duration = Duration::from_secs(1);
 
 /// A scan module on a serial port.
 pub struct Serial {

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use rustix::net::sockopt;
 
-use super::line::{Pauses, Plain, read_codes};
-use super::{Inputs, Scanner};
+use super::line::{CUT_OFF, Pauses, Plain, read_codes};
+use super::{Input, Inputs, Scanner};
+use crate::event::Event;
 use crate::threads;
 
 /// Scanners at one port at a time: a gate has one or two; more is a fault, and must not eat the
@@ -56,6 +57,8 @@ impl Scanner for Tcp {
     fn run(self: Box<Self>, inputs: Inputs) {
         let name = self.name();
         let place = Arc::new(());
+        // Told once, until there was a place again.
+        let mut was_full = false;
         loop {
             let Ok((connection, _)) = self.listener.accept() else {
                 std::thread::sleep(ACCEPT_RETRY);
@@ -63,8 +66,16 @@ impl Scanner for Tcp {
             };
             // Each connection's thread holds a clone for as long as it lives.
             if Arc::strong_count(&place) > MAX_CONNECTIONS {
+                if !was_full {
+                    inputs.put(Input::Trouble(Event::ScannersTooMany {
+                        scanner: name.clone(),
+                        most: MAX_CONNECTIONS,
+                    }));
+                }
+                was_full = true;
                 continue; // closed at once
             }
+            was_full = false;
             let (place, name, idle_gap, inputs) = (
                 Arc::clone(&place),
                 name.clone(),
@@ -76,7 +87,7 @@ impl Scanner for Tcp {
                 keep_alive(&connection);
                 let pauses = Pauses {
                     idle_gap,
-                    cut_off: None, // the network may pause
+                    cut_off: Some(CUT_OFF),
                 };
                 read_codes(&mut Plain(connection), &name, pauses, &inputs);
                 drop(place);

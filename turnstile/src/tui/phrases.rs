@@ -205,6 +205,7 @@ phrases! {
     SAY_NO_REFUSAL = "刚才没有拒绝。请先扫码。", "No refusal just before. Scan first.";
     SAY_NOT_WAIVABLE = "这个拒绝不能由主管放行。", "This refusal cannot be waived.";
     SAY_TOO_SHORT = "至少四个字符。", "At least four characters.";
+    SAY_NO_SUCH_NUMBER = "人数是 1 到 255。", "Persons are 1 to 255.";
     SAY_EMPTY = "请填写：", "Please fill in:";
     SAY_NO_SUCH_TIME = "时间写法不对，例如 2026-10-01 09:00。", "No such time; write 2026-10-01 09:00.";
     SAY_NO_SUCH_OPERATOR = "工号写法不对。", "An operator's id has no such characters.";

@@ -16,6 +16,9 @@ pub fn told(event: &Event) -> Option<Sentence> {
         Event::UploadTrouble { what } => format!("记录暂时传不上去，都在本机：{what}"),
         Event::ListRefused { why } => format!("新名单未采用，继续用现有名单：{why}"),
         Event::CodeOverlong { scanner } => format!("{scanner}：读到过长的内容，已丢弃。"),
+        Event::ScannersTooMany { scanner, most } => {
+            format!("{scanner}：已连{most}个扫码枪，多出的被拒绝，请查看是谁在连。")
+        }
         Event::JournalSalvaged { records, .. } => {
             format!("本机记录文件曾损坏，已救出{records}条，请告诉管理员。")
         }

@@ -1,10 +1,11 @@
 //! From a line on the scanner to an answer.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::json;
+use stile_turnstile::scanner::MAX_CONNECTIONS;
 
 use crate::common::process::{Running, Scene};
 
@@ -102,6 +103,50 @@ fn several_tcp_scanners_serve_one_gate_and_the_ready_line_names_the_port() {
         line.write_all(b"\r").unwrap();
         assert_eq!(gate.verdict()["verdict"], "admit");
     }
+    assert!(gate.terminate().success());
+}
+
+#[test]
+fn half_a_code_on_a_tcp_line_is_counted_and_the_next_visitor_is_read() {
+    let scene = Scene::new();
+    let relay = scene.place.relay_flag();
+    let arguments = ["run", "--json", "--relay", &relay, "--hold-ms", "5"];
+    let arguments = [&arguments[..], &["--scanner", "tcp:127.0.0.1:0"]].concat();
+    let (mut gate, ready) = Running::start_and_see(&scene.place.data(), &arguments);
+    let address = ready["scanners"][0].as_str().unwrap();
+    let address = address.strip_prefix("tcp:").unwrap();
+    let mut line = TcpStream::connect(address).unwrap();
+    line.write_all(&scene.code(0).as_bytes()[..70]).unwrap();
+    gate.event("code_broken");
+    line.write_all(format!("{}\n", scene.code(1)).as_bytes())
+        .unwrap();
+    assert_eq!(gate.verdict()["verdict"], "admit");
+    // One that hangs up in the middle of a code.
+    line.write_all(&scene.code(2).as_bytes()[..70]).unwrap();
+    drop(line);
+    gate.event("code_broken");
+    assert!(gate.terminate().success());
+    assert_eq!(scene.place.all_records().len(), 1);
+}
+
+#[test]
+fn one_scanner_more_than_may_connect_is_turned_away_and_that_is_told_once() {
+    let scene = Scene::new();
+    let arguments = ["run", "--json", "--scanner", "tcp:127.0.0.1:0"];
+    let (mut gate, ready) = Running::start_and_see(&scene.place.data(), &arguments);
+    let address = ready["scanners"][0].as_str().unwrap();
+    let connect = || TcpStream::connect(address.strip_prefix("tcp:").unwrap()).unwrap();
+    let mut lines: Vec<_> = (0..MAX_CONNECTIONS).map(|_| connect()).collect();
+    let turned_away: Vec<_> = (0..3).map(|_| connect()).collect();
+    assert_eq!(gate.event("scanners_too_many")["most"], MAX_CONNECTIONS);
+    for mut away in turned_away {
+        // Closed, whether in order or by a reset.
+        assert_eq!(away.read(&mut [0; 1]).unwrap_or(0), 0);
+    }
+    lines[0]
+        .write_all(format!("{}\r", scene.code(0)).as_bytes())
+        .unwrap();
+    assert_eq!(gate.verdict()["verdict"], "admit");
     assert!(gate.terminate().success());
 }
 

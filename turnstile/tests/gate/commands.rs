@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use stile_core::policy::Isolation;
 use stile_core::protocol::Code;
 
 use crate::common::fake_server::{Behaviour, FakeServer};
@@ -248,6 +249,21 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     });
     kept.map(|(name, path)| (name, fs::read(path).unwrap()))
         .collect()
+}
+
+#[test]
+fn explain_says_what_a_strict_gate_at_work_would_say_and_what_one_alone() {
+    let mut venue = Venue::new();
+    venue.policy.staffed.isolation = Isolation::Strict;
+    let scene = Scene::of(venue);
+    let mut gate = scene.place.run(&[]);
+    gate.event("online");
+    let explained = || text_of(&scene.place.call(&["explain", &scene.code(0)]));
+    eventually("it is known beside the gate", || {
+        explained().contains("verdict  admit 1")
+    });
+    gate.terminate();
+    assert!(explained().contains("verdict  refuse: isolated"));
 }
 
 #[test]

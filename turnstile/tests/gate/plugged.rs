@@ -8,6 +8,7 @@ use stile_turnstile::ports::{Ports, SerialSpec};
 
 use crate::common::process::{Place, Running, Scene};
 use crate::common::pty::Pty;
+use crate::common::venue::NINE;
 
 /// A gate with one scanner that is not there yet, and what it said to that.
 fn run(place: &Place, scanner: &str, more: &[&str]) -> Running {
@@ -64,6 +65,12 @@ fn situation_26_noise_and_half_codes_on_the_line_are_counted_and_refuse_nobody()
     scanner.send(head.as_bytes());
     gate.event("code_broken");
     scanner.send(format!("{rest}\r").as_bytes());
+    gate.event("code_broken");
+    // Nor is a rest that has the shape of a code, of a ticket that nobody showed.
+    scanner.send(b"T");
+    gate.event("code_broken");
+    let v1 = format!("T-1-{}-{}\r", NINE + 600, "A".repeat(43));
+    scanner.send(v1.as_bytes());
     gate.event("code_broken");
     // What is no code by itself is judged, as long as nothing was cut off before.
     scanner.send(format!("{rest}\r").as_bytes());

@@ -162,6 +162,17 @@ fn a_form_with_an_empty_line_says_which() {
 }
 
 #[test]
+fn a_number_of_persons_that_is_none_is_told_and_admits_nobody() {
+    let mut hands = Hands::new();
+    hands.type_in("w");
+    hands.press(&[Key::Enter]);
+    hands.type_in("999");
+    assert!(hands.enter().is_empty());
+    assert!(hands.press(&[Key::Enter]).is_empty());
+    assert!(hands.shows("Persons are 1 to 255."), "{}", hands.text());
+}
+
+#[test]
 fn a_walk_in_says_category_number_and_way() {
     let mut hands = Hands::new();
     hands.type_in("w");

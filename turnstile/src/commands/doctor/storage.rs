@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::statvfs;
+use stile_core::journal::{ROOM_WANTED_BYTES, held_bytes};
 
 use super::finding::Finding;
 
@@ -27,8 +28,8 @@ const BAD_P99: Duration = Duration::from_millis(1_000);
 
 /// Room for a day's list, the one of tomorrow being built, and weeks of records, in bytes.
 const GOOD_ROOM: u64 = 256 * 1024 * 1024;
-/// The hour of admissions for which room is kept, and one small list, in bytes.
-const BAD_ROOM: u64 = 32 * 1024 * 1024;
+/// Less, and no room is held for an hour of admissions.
+const BAD_ROOM: u64 = ROOM_WANTED_BYTES;
 
 /// Writes pages to a file of its own and waits for each.
 pub(super) fn sync_time(data: &Path) -> Finding {
@@ -88,10 +89,10 @@ fn judge_times(mut times: Vec<Duration>) -> Finding {
     Finding::ok("storage", what)
 }
 
-/// How much the disk still takes.
+/// How much the disk still takes, with what the gate holds of it.
 pub(super) fn room(data: &Path) -> Finding {
     match statvfs(data) {
-        Ok(disk) => judge_room(disk.f_bavail.saturating_mul(disk.f_frsize)),
+        Ok(disk) => judge_room(disk.f_bavail.saturating_mul(disk.f_frsize) + held_bytes(data)),
         Err(error) => Finding::fail("room", error.to_string(), "see to the data folder's disk"),
     }
 }

@@ -108,7 +108,10 @@ impl Screen {
                 .map(|field| field.value(self.language))
                 .unwrap_or_default()
         };
-        let number = |at: usize| form.fields.get(at).and_then(Field::number).unwrap_or(1);
+        let number = |at: usize| {
+            let number = form.fields.get(at).and_then(Field::number);
+            number.ok_or_else(|| phrases::SAY_NO_SUCH_NUMBER.sentence())
+        };
         let pin = |at: usize| {
             form.fields
                 .get(at)
@@ -117,11 +120,11 @@ impl Screen {
         Ok(match purpose {
             Purpose::Persons => match self.by_ticket() {
                 Ok((of, left)) if self.adding_to == Some(of) => {
-                    let persons = number(0).min(u8::try_from(left).unwrap_or(u8::MAX));
+                    let persons = number(0)?.min(u8::try_from(left).unwrap_or(u8::MAX));
                     Act::More { of, persons }
                 }
                 _ => {
-                    self.next_persons = number(0);
+                    self.next_persons = number(0)?;
                     Act::NextPersons(self.next_persons)
                 }
             },
@@ -150,7 +153,7 @@ impl Screen {
             },
             Purpose::WalkIn => Act::WalkIn {
                 category: value(0),
-                persons: number(1),
+                persons: number(1)?,
                 direction: match form.fields.get(2).map_or(0, |field| field.choice) {
                     0 => Direction::In,
                     _ => Direction::Out,
