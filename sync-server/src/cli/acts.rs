@@ -8,9 +8,10 @@ use stile_sync_server::server::Server;
 use super::CliError;
 use super::args::{
     Command, DeviceCommand, GateCommand, KeyCommand, OperatorCommand, RetentionCommand,
-    SisterCommand, VenueCommand, VisitorCommand, WebhookCommand,
+    SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
+use super::webhooks::WebhookCommand;
 use stile_core::protocol::Code;
 
 /// What a command does.

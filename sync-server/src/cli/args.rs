@@ -10,17 +10,17 @@ use stile_core::ids::{
     Checkpoint, DeviceId, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId, VenueNumber,
     Zone,
 };
-use stile_core::protocol::{Carried, OperatorRole, WebhookId, WebhookLanguage, WebhookTemplate};
+use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
 use stile_core::time::ServiceDay;
 use stile_sync_server::attendance::GroupBy;
 use stile_sync_server::store::{ApiKeyId, Scope};
-use stile_sync_server::webhooks::Network;
 
 use super::doctor::Doctor;
 use super::setup::Setup;
 use super::tls::{PairArgs, TlsCommand};
 use super::values::{direction, format, key_id, kid, role, shape, venue_number};
+use super::webhooks::{WebhookAllow, WebhookCommand};
 
 /// Stile's sync server: feeds each gate the day's whitelist and takes its check-ins back.
 #[derive(Debug, Parser)]
@@ -165,85 +165,6 @@ pub enum DeviceCommand {
         #[arg(long)]
         venue: Option<VenueId>,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub enum WebhookCommand {
-    /// Makes a webhook and prints the secret that its messages are signed with, this once.
-    Add(WebhookAdd),
-    /// Prints the webhooks, one JSON object a line, with what is wrong where one does not get
-    /// through.
-    List {
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Removes a webhook; what waited for it is not sent.
-    Remove {
-        /// Its id, as `webhook list` shows it.
-        id: WebhookId,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Has a webhook that is paused, or waits, go on at once where it stopped.
-    Resume {
-        /// Its id, as `webhook list` shows it.
-        id: WebhookId,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Sends a test message. Fails if the receiver does not take it.
-    Test {
-        /// Its id, as `webhook list` shows it.
-        id: WebhookId,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-        #[command(flatten)]
-        allow: WebhookAllow,
-    },
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct WebhookAllow {
-    /// Addresses beside those of the public internet that webhooks may lead to, as 10.1.0.0/16;
-    /// several with commas.
-    #[arg(
-        long,
-        value_name = "CIDR",
-        value_delimiter = ',',
-        env = "STILE_WEBHOOK_ALLOW"
-    )]
-    pub webhook_allow: Vec<Network>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct WebhookAdd {
-    /// Where messages go; `-` reads it from standard input's first line, since other users of the
-    /// machine see flags.
-    #[arg(value_name = "URL")]
-    pub url: String,
-    /// What people call it.
-    #[arg(long)]
-    pub name: String,
-    /// What it carries: check_ins, conflicts, sessions.
-    #[arg(long, value_delimiter = ',', required = true)]
-    pub carries: Vec<Carried>,
-    /// How messages are written: plain (for programs), wecom, dingtalk, feishu or slack (a sentence
-    /// for a chat group).
-    #[arg(long, default_value = "plain")]
-    pub template: WebhookTemplate,
-    /// The language of sentences: zh-CN or en.
-    #[arg(long, default_value = "zh-CN")]
-    pub language: WebhookLanguage,
-    /// Take a URL of http://, though anybody on the way can read and change what is sent.
-    #[arg(long)]
-    pub insecure_http: bool,
-    /// The venue; may be left out where there is one only.
-    #[arg(long)]
-    pub venue: Option<VenueId>,
 }
 
 #[derive(Debug, Subcommand)]

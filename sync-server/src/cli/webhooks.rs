@@ -2,14 +2,95 @@
 
 use std::io::{self, BufRead};
 
-use stile_core::protocol::NewWebhook;
+use clap::{Args as ClapArgs, Subcommand};
+use stile_core::ids::VenueId;
+use stile_core::protocol::{Carried, NewWebhook, WebhookId, WebhookLanguage, WebhookTemplate};
 use stile_sync_server::config;
 use stile_sync_server::server::Server;
+use stile_sync_server::webhooks::Network;
 use zeroize::Zeroizing;
 
 use super::CliError;
-use super::args::{WebhookAdd, WebhookCommand};
 use super::commands::{print, print_line, venue_meant};
+
+#[derive(Debug, Subcommand)]
+pub enum WebhookCommand {
+    /// Makes a webhook and prints the secret that its messages are signed with, this once.
+    Add(WebhookAdd),
+    /// Prints the webhooks, one JSON object a line, with what is wrong where one does not get
+    /// through.
+    List {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Removes a webhook; what waited for it is not sent.
+    Remove {
+        /// Its id, as `webhook list` shows it.
+        id: WebhookId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Has a webhook that is paused, or waits, go on at once where it stopped.
+    Resume {
+        /// Its id, as `webhook list` shows it.
+        id: WebhookId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Sends a test message. Fails if the receiver does not take it.
+    Test {
+        /// Its id, as `webhook list` shows it.
+        id: WebhookId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+        #[command(flatten)]
+        allow: WebhookAllow,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct WebhookAllow {
+    /// Addresses beside those of the public internet that webhooks may lead to, as 10.1.0.0/16;
+    /// several with commas.
+    #[arg(
+        long,
+        value_name = "CIDR",
+        value_delimiter = ',',
+        env = "STILE_WEBHOOK_ALLOW"
+    )]
+    pub webhook_allow: Vec<Network>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct WebhookAdd {
+    /// Where messages go; `-` reads it from standard input's first line, since other users of the
+    /// machine see flags.
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// What people call it.
+    #[arg(long)]
+    pub name: String,
+    /// What it carries: check_ins, conflicts, sessions.
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub carries: Vec<Carried>,
+    /// How messages are written: plain (for programs), wecom, dingtalk, feishu or slack (a sentence
+    /// for a chat group).
+    #[arg(long, default_value = "plain")]
+    pub template: WebhookTemplate,
+    /// The language of sentences: zh-CN or en.
+    #[arg(long, default_value = "zh-CN")]
+    pub language: WebhookLanguage,
+    /// Take a URL of http://, though anybody on the way can read and change what is sent.
+    #[arg(long)]
+    pub insecure_http: bool,
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+}
 
 /// `webhook …`
 pub fn webhook(command: WebhookCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {

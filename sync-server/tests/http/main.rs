@@ -35,6 +35,7 @@ mod sisters;
 mod site;
 mod stop;
 mod visitors;
+mod webhook_program;
 mod webhook_receiver;
 mod webhooks;
 mod wire;
