@@ -42,19 +42,21 @@ pub async fn enrol(
 pub struct Said {
     /// The server's generation as the device knows it: what was delivered to an earlier one may be
     /// lost.
-    generation: Option<u64>,
+    #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
+    generation: Option<u32>,
     /// Every record that the device made before this, epoch ms by its own clock, is here.
     delivered_through: Option<i64>,
     /// Records that wait or are stuck.
-    outstanding: Option<u64>,
+    #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
+    outstanding: Option<u32>,
 }
 
 impl Said {
     fn report(&self) -> Option<OutboxReport> {
         Some(OutboxReport {
-            generation: self.generation?,
+            generation: self.generation?.into(),
             delivered_through: EpochMillis(self.delivered_through?),
-            outstanding: self.outstanding?,
+            outstanding: self.outstanding?.into(),
         })
     }
 }

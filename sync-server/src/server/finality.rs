@@ -40,7 +40,7 @@ impl Server {
         }
         let now = self.now();
         // A clock that runs ahead cannot speak for what is still to come.
-        let through = report.delivered_through.min(now);
+        let through = report.delivered_through.clamp(EpochMillis(0), now);
         let key = (device.venue, device.device_id.clone());
         let known = || self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         let last = known().get(&key).copied();

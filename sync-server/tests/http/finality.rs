@@ -34,6 +34,16 @@ async fn attendance(site: &Site, day: &str) -> Value {
 }
 
 #[tokio::test]
+async fn times_beyond_every_calendar_are_heard_and_finish_nothing() {
+    let site = Site::start().await;
+    let (device, day) = day(&site).await;
+    for through in [i64::MIN, i64::MAX, -1, i64::MAX - 1, 0] {
+        polls(&site, &device, through, 0).await;
+    }
+    assert_eq!(attendance(&site, &day).await["no_show"], Value::Null);
+}
+
+#[tokio::test]
 async fn a_back_end_is_told_who_did_not_come_once_nothing_more_is_waited_for() {
     let site = Site::start().await;
     let (mut device, day) = day(&site).await;
