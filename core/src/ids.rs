@@ -83,35 +83,45 @@ fn printable(text: &str) -> bool {
     (1..=64).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
+/// An id of the plain shape.
+macro_rules! plain_text_id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+        text_id!(
+            $(#[$doc])*
+            $name, $kind, "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+        );
+    };
+}
+
 text_id!(
     /// A museum or site: `[a-z0-9-]{1,32}`.
     VenueId, "venue id", "1 to 32 of a-z, 0-9 and -", "^[a-z0-9-]{1,32}$",
     |text| (1..=32).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 );
-text_id!(
+plain_text_id!(
     /// The booking system's id of a ticket (its reservation id): `[A-Za-z0-9_-]{1,64}`.
-    TicketId, "ticket_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    TicketId, "ticket_id"
 );
-text_id!(
+plain_text_id!(
     /// A timed-entry slot: `[A-Za-z0-9_-]{1,64}`.
-    SessionId, "session_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    SessionId, "session_id"
 );
-text_id!(
+plain_text_id!(
     /// One door: `[A-Za-z0-9_-]{1,64}`.
-    GateId, "gate_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    GateId, "gate_id"
 );
-text_id!(
+plain_text_id!(
     /// An enrolled PDA or controller, named by the server: `[A-Za-z0-9_-]{1,64}`.
-    DeviceId, "device_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    DeviceId, "device_id"
 );
-text_id!(
+plain_text_id!(
     /// A part of the venue that a ticket opens: `[A-Za-z0-9_-]{1,64}`.
-    Zone, "zone", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    Zone, "zone"
 );
-text_id!(
+plain_text_id!(
     /// What one admission is good for: `[A-Za-z0-9_-]{1,64}`; by default `entry`.
-    Checkpoint, "checkpoint", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    Checkpoint, "checkpoint"
 );
 text_id!(
     /// A booking order, as it stands on the visitor's confirmation: 1 to 64 bytes, no control
@@ -119,9 +129,9 @@ text_id!(
     OrderNumber, "order_number", "1 to 64 bytes without control characters", r"^[^\x00-\x1f\x7f-\x9f]{1,64}$", printable
 );
 
-text_id!(
+plain_text_id!(
     /// Somebody who works at the venue's gates: `[A-Za-z0-9_-]{1,64}`.
-    OperatorId, "operator_id", "1 to 64 of A-Z, a-z, 0-9, _ and -", "^[A-Za-z0-9_-]{1,64}$", plain_id
+    OperatorId, "operator_id"
 );
 
 impl Default for Checkpoint {
