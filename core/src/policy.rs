@@ -7,7 +7,7 @@ use crate::codes::{CodeRules, Format, OpaqueShape, VenueShapes};
 use crate::ids::{GateId, Zone};
 use crate::reason::Reason;
 use crate::ticket::Gate;
-use crate::time::EpochSeconds;
+use crate::time::{EpochSeconds, TimeOfDay};
 
 /// A staffed gate admits by a list this long past its `not_after`, in seconds: half a day, so
 /// that a weekend morning starts while somebody is called.
@@ -159,6 +159,48 @@ fn is_default_vanish_percent(percent: &u8) -> bool {
     *percent == VANISH_PERCENT
 }
 
+/// Hours of opening days for which the booking system may write no ticket: a whole day in which
+/// nobody books, pays or cancels is a feed that hangs.
+pub const FEED_SILENT_H: u16 = 24;
+
+/// Hours within which a booking system that states its sets states the next one: a day, and time for
+/// a job that runs late.
+pub const RECONCILED_WITHIN_H: u16 = 26;
+
+/// When the server raises alarms about the booking system. The server's own: gates make nothing of
+/// it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct AlarmRules {
+    /// When tomorrow must have tickets, by the venue's clock; by default 21:00.
+    #[schema(value_type = String, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$", example = "21:00")]
+    pub tickets_due: TimeOfDay,
+    /// Hours of opening days for which no ticket may be written, up to 720; by default 24. 0 raises
+    /// no such alarm.
+    #[schema(minimum = 0, maximum = 720)]
+    pub feed_silent_h: u16,
+    /// Hours within which a booking system that states its sets must state the next one, up to 720;
+    /// by default 26. 0 raises no such alarm.
+    #[schema(minimum = 0, maximum = 720)]
+    pub reconciled_within_h: u16,
+}
+
+impl Default for AlarmRules {
+    fn default() -> Self {
+        Self {
+            tickets_due: TimeOfDay::NINE_IN_THE_EVENING,
+            feed_silent_h: FEED_SILENT_H,
+            reconciled_within_h: RECONCILED_WITHIN_H,
+        }
+    }
+}
+
+impl AlarmRules {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 fn walk_in_categories() -> Vec<String> {
     ["child", "guest", "staff"].map(str::to_owned).to_vec()
 }
@@ -196,6 +238,9 @@ pub struct Policy {
     )]
     #[schema(minimum = 0, maximum = 100, default = 20)]
     pub vanish_percent: u8,
+    /// When the server raises alarms about the booking system.
+    #[serde(default, skip_serializing_if = "AlarmRules::is_default")]
+    pub alarms: AlarmRules,
     /// When gates stand open for everybody, by plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub free_passage: Vec<FreePassageTime>,
@@ -218,6 +263,7 @@ impl Default for Policy {
             waivable: None,
             walk_in_categories: walk_in_categories(),
             vanish_percent: VANISH_PERCENT,
+            alarms: AlarmRules::default(),
             free_passage: Vec::new(),
             staffed: GatePolicy::staffed(),
             unattended: GatePolicy::unattended(),

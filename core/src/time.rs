@@ -58,6 +58,72 @@ impl EpochMillis {
     }
 }
 
+/// Why a text is no time of day.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a time of day is written HH:MM, 00:00 to 23:59")]
+pub struct TimeOfDayError;
+
+/// A time on the clock of a venue, `HH:MM`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TimeOfDay {
+    hour: u8,
+    minute: u8,
+}
+
+impl TimeOfDay {
+    /// 21:00.
+    pub const NINE_IN_THE_EVENING: Self = Self {
+        hour: 21,
+        minute: 0,
+    };
+
+    /// The hour, 0 to 23.
+    pub fn hour(self) -> u8 {
+        self.hour
+    }
+
+    /// The minute, 0 to 59.
+    pub fn minute(self) -> u8 {
+        self.minute
+    }
+}
+
+impl fmt::Display for TimeOfDay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}", self.hour, self.minute)
+    }
+}
+
+impl FromStr for TimeOfDay {
+    type Err = TimeOfDayError;
+    fn from_str(text: &str) -> Result<Self, TimeOfDayError> {
+        let (hour, minute) = text.split_once(':').ok_or(TimeOfDayError)?;
+        let number = |text: &str, end| {
+            let is_written_so = text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
+            let number = is_written_so.then(|| text.parse::<u8>().ok()).flatten();
+            number.filter(|number| *number < end).ok_or(TimeOfDayError)
+        };
+        Ok(Self {
+            hour: number(hour, 24)?,
+            minute: number(minute, 60)?,
+        })
+    }
+}
+
+impl TryFrom<String> for TimeOfDay {
+    type Error = TimeOfDayError;
+    fn try_from(text: String) -> Result<Self, TimeOfDayError> {
+        text.parse()
+    }
+}
+
+impl From<TimeOfDay> for String {
+    fn from(time: TimeOfDay) -> Self {
+        time.to_string()
+    }
+}
+
 /// Why a text is no service day.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a service day is written YYYY-MM-DD")]

@@ -3,6 +3,7 @@
 
 pub mod acting;
 mod admissions;
+pub mod alarms;
 pub mod attendance;
 pub mod clock;
 pub mod config;

@@ -2,6 +2,7 @@
 //! schemas. The types stand here once; server and gates share them.
 
 mod admissions_feed;
+mod alarms;
 mod api_keys;
 mod attendance;
 mod audit;
@@ -19,6 +20,7 @@ mod webhooks;
 mod whitelist;
 
 pub use admissions_feed::*;
+pub use alarms::*;
 pub use api_keys::*;
 pub use attendance::*;
 pub use audit::*;

@@ -63,7 +63,7 @@ macro_rules! words {
 
 words! {
     /// What a webhook carries.
-    Carried, "check_ins, conflicts, sessions" {
+    Carried, "check_ins, conflicts, sessions, alarms" {
         /// Check-ins and what takes them back: `check_ins.added`.
         CheckIns = "check_ins",
         /// Tickets that were admitted for more persons than they have: `conflict.opened`,
@@ -71,6 +71,8 @@ words! {
         Conflicts = "conflicts",
         /// Sessions of which nothing more can be missing: `session.finalized`.
         Sessions = "sessions",
+        /// What needs a person, and needs none any more: `alarm.opened`, `alarm.ended`.
+        Alarms = "alarms",
     }
 }
 

@@ -94,6 +94,7 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Venue(VenueCommand::Show { .. })
         | Command::Device(DeviceCommand::List { .. })
         | Command::Operator(OperatorCommand::List { .. })
+        | Command::Alarms(_)
         | Command::Attendance(_)
         | Command::Audit(_)
         | Command::Quarantine(_)

@@ -16,6 +16,7 @@ use stile_core::time::ServiceDay;
 use stile_sync_server::attendance::GroupBy;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
+use super::alarms::AlarmsCommand;
 use super::doctor::Doctor;
 use super::setup::Setup;
 use super::tls::{PairArgs, TlsCommand};
@@ -106,6 +107,9 @@ pub enum Command {
     /// Where other systems are told what happens at a venue.
     #[command(subcommand)]
     Webhook(WebhookCommand),
+    /// What needs a person at a venue.
+    #[command(subcommand)]
+    Alarms(AlarmsCommand),
     /// Invites a device and prints the text of its enrolment QR, good for ten minutes.
     Enrol(Enrol),
     /// Copies the database to a file, also while the server works. The master key is not in it.

@@ -3,6 +3,7 @@
 //! person should know beside it on stderr.
 
 mod acts;
+mod alarms;
 mod args;
 mod ask;
 mod attendance;
@@ -138,6 +139,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Attendance(command) => commands::run(place, act, attendance::attendance(command)),
         Command::Device(command) => commands::run(place, act, devices::device(command)),
         Command::Webhook(command) => commands::run(place, act, webhooks::webhook(command)),
+        Command::Alarms(command) => commands::run(place, act, alarms::alarms(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(place, command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),
         Command::Retention(command) => commands::run(place, act, retention::retention(command)),

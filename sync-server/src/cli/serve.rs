@@ -33,6 +33,8 @@ const BLOCKING_THREADS: usize = 128;
 const HOUSEKEEPING: Duration = Duration::from_secs(24 * 3600);
 /// How often it is looked which sessions are final, beside the reports of devices.
 const FINALITY: Duration = Duration::from_secs(60);
+/// How often alarms are looked for.
+const ALARMS: Duration = Duration::from_secs(60);
 /// How long blocking threads are waited for after the store is closed: whatever they still do
 /// was not answered.
 const LEAVE_TIME: Duration = Duration::from_millis(500);
@@ -122,6 +124,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     print(&format!("listening on {url}"))?;
     let housekeeping = tokio::spawn(keep_house(server.clone()));
     let finals = tokio::spawn(keep_final(server.clone()));
+    let alarms = tokio::spawn(watch_for_alarms(server.clone()));
     let webhooks = tokio::spawn(deliver(server.clone(), limits.webhooks.clone()));
     let freshness = tokio::spawn(keep_pair_fresh(tls.clone(), hangups));
     let own = Own::in_folder(&place.data, None);
@@ -131,7 +134,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
         server.stop_waiting();
     };
     http::serve(listener, acceptor, router, &limits, stopped).await;
-    let tasks = [housekeeping, finals, webhooks, freshness, renewals];
+    let tasks = [housekeeping, finals, alarms, webhooks, freshness, renewals];
     tasks
         .into_iter()
         .chain(watched)
@@ -188,6 +191,18 @@ async fn keep_final(server: Arc<Server>) {
             Ok(0) => {}
             Ok(sessions) => info!(sessions, "sessions are final"),
             Err(error) => warn!(%error, "which sessions are final is looked at again in a minute"),
+        }
+    }
+}
+
+/// Opens alarms and ends them.
+async fn watch_for_alarms(server: Arc<Server>) {
+    let mut turns = tokio::time::interval(ALARMS);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        turns.tick().await;
+        if let Err(error) = server.check_alarms().await {
+            warn!(%error, "alarms are looked for again in a minute");
         }
     }
 }

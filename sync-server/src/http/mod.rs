@@ -2,6 +2,7 @@
 //! read, one call to [`Server`], answer. What a request means is decided there, not here.
 
 mod accept;
+mod alarms;
 mod answer;
 mod api_keys;
 mod attendance;
@@ -254,6 +255,7 @@ fn all_routes() -> Routes {
         .key(Scope::RecordsRead, routes!(pull::check_ins))
         .key(Scope::RecordsRead, routes!(pull::conflicts))
         .key(Scope::RecordsRead, routes!(attendance::report))
+        .key(Scope::RecordsRead, routes!(alarms::list))
 }
 
 /// What a handler's panic becomes. The panic itself is on stderr already.

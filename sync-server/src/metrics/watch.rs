@@ -161,6 +161,18 @@ fn look_at_venues(moment: &mut Moment, venues: &[VenueFigures], now: EpochMillis
         "Tickets that were admitted for more persons than they have, and not taken back",
         each(|venue| venue.conflicts_open),
     );
+    let alarms = venues.iter().flat_map(|venue| {
+        venue.alarms_open.iter().map(|(kind, open)| {
+            let mut labels = labels(venue);
+            labels.push(("kind", kind.to_string()));
+            (labels, signed(*open))
+        })
+    });
+    moment.all(
+        "alarms_open",
+        "Alarms that are open, by kind; stile-server alarms list says which",
+        alarms.collect::<Vec<_>>(),
+    );
     moment.all(
         "quarantined_records",
         "Records that wait for a person",

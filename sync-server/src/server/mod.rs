@@ -1,6 +1,7 @@
 //! The server's use cases, one method each, without HTTP: whoever speaks a protocol parses, calls
 //! one of them, and answers. Each part of the domain has its methods in its own module.
 
+mod alarms;
 mod api_keys;
 mod attendance;
 mod audit;
@@ -52,6 +53,7 @@ use crate::vault::Vault;
 use crate::venue_keys::VenueKeys;
 
 pub use crate::vault::{MasterKeySource, VaultError};
+pub use alarms::{ALARMS, MOST_ALARMS};
 pub use check_in_log::{CheckInLog, local_time};
 pub(crate) use documents::takes_documents;
 pub use open::OpenError;

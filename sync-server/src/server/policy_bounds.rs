@@ -15,6 +15,8 @@ const CATEGORIES: usize = 24;
 const CATEGORY_BYTES: usize = 64;
 /// Times of free passage at most: a year of one a day.
 const FREE_PASSAGES: usize = 400;
+/// Longest silence of a booking system that an alarm may wait for, in hours: a month.
+pub(super) const LONGEST_SILENCE_H: u16 = 720;
 /// Longest that a visitor may be kept waiting for the answer to a claim, in ms.
 const LONGEST_CLAIM_MS: u32 = 3_000;
 
@@ -28,6 +30,18 @@ pub(super) fn check(policy: &Policy) -> Result<(), ServerError> {
     check_categories(&policy.walk_in_categories)?;
     if policy.vanish_percent > 100 {
         return Err(ServerError::invalid("vanish_percent", "is 0 to 100"));
+    }
+    for (field, hours) in [
+        ("alarms.feed_silent_h", policy.alarms.feed_silent_h),
+        (
+            "alarms.reconciled_within_h",
+            policy.alarms.reconciled_within_h,
+        ),
+    ] {
+        if hours > LONGEST_SILENCE_H {
+            let problem = format!("is 0 to {LONGEST_SILENCE_H}");
+            return Err(ServerError::invalid(field, problem));
+        }
     }
     if policy.free_passage.len() > FREE_PASSAGES {
         let problem = format!("more than {FREE_PASSAGES} times; leave out those that are over");

@@ -320,6 +320,7 @@ fn carried(kind: EventKind) -> Carried {
     match kind {
         EventKind::SessionFinalized => Carried::Sessions,
         EventKind::ConflictOpened | EventKind::ConflictCleared => Carried::Conflicts,
+        EventKind::AlarmOpened | EventKind::AlarmEnded => Carried::Alarms,
     }
 }
 
@@ -334,6 +335,7 @@ fn detail(event: &Event) -> Result<Value, ServerError> {
     let name = match carried(event.kind) {
         Carried::Sessions => "session_id",
         Carried::Conflicts | Carried::CheckIns => "ticket_id",
+        Carried::Alarms => "thing",
     };
     let members = detail.as_object_mut();
     let members = members.ok_or_else(|| damaged("it is no object".to_owned()))?;

@@ -31,7 +31,8 @@ impl Server {
     ) -> Result<(WebhookView, ShownOnce), ServerError> {
         check_text("name", &new.name)?;
         if new.carries.is_empty() {
-            let problem = "a webhook carries at least one of check_ins, conflicts, sessions";
+            let problem =
+                "a webhook carries at least one of check_ins, conflicts, sessions, alarms";
             return Err(ServerError::invalid("carries", problem));
         }
         let (url, origin) = checked_url(&new.url, new.insecure_http)?;

@@ -544,6 +544,39 @@ pub trait Store: Send + Sync {
     /// Positions are given as those of [`Store::pull`], in a count of their own.
     async fn events(&self, venue: VenueNumber, after: Position, limit: u32) -> Result<Vec<Event>>;
 
+    // Alarms
+
+    /// The venue's alarms that a query wants.
+    async fn alarms(&self, venue: VenueNumber, query: AlarmQuery) -> Result<Vec<Alarm>>;
+
+    /// Opens and ends alarms, each with an event in the same transaction, and says how many. One
+    /// that is open already, or that is not, stays as it is: of two servers that find the same at
+    /// once, one changes it. The newest 10,000 of a venue stay, and those that are open.
+    async fn change_alarms(
+        &self,
+        venue: VenueNumber,
+        changes: Vec<AlarmChange>,
+        now: EpochMillis,
+    ) -> Result<u64>;
+
+    /// When [`Store::upsert_tickets`] last took a line, [`Store::apply_set`] a set, or
+    /// [`Store::change_tickets`] an act of the venue; none before the first.
+    async fn ticket_feed(&self, venue: VenueNumber) -> Result<Option<EpochMillis>>;
+
+    /// Has that be as if it had been now.
+    async fn restart_ticket_feed(&self, venue: VenueNumber, now: EpochMillis) -> Result<()>;
+
+    /// What a day has of sessions and tickets.
+    async fn day_outlook(&self, venue: VenueNumber, day: &ServiceDay) -> Result<DayOutlook>;
+
+    /// The service days, both ends included, with a session that takes place, in ascending order.
+    async fn open_days(
+        &self,
+        venue: VenueNumber,
+        from: &ServiceDay,
+        to: &ServiceDay,
+    ) -> Result<Vec<ServiceDay>>;
+
     // Webhooks
 
     /// Adds a webhook, which carries what comes from now on. [`StoreError::Missing`] of [`NO_ROOM`]

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod access;
+mod alarms;
 mod api_doc;
 mod api_keys;
 mod audit;

@@ -158,6 +158,7 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
     ("GET", "/v1/check-ins", Keys(RecordsRead), ""),
     ("GET", "/v1/conflicts", Keys(RecordsRead), ""),
     ("GET", "/v1/reports/attendance", Keys(RecordsRead), ""),
+    ("GET", "/v1/alarms", Keys(RecordsRead), ""),
 ];
 
 /// What a caller is told.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use stile_core::policy::Policy;
 use stile_core::protocol::{EnrolAnswer, EnrolRequest, Enrolment, EnrolmentText, SignedBatch};
 use stile_core::signed::{Domain, Signed};
 use stile_core::time::EpochMillis;
-use stile_sync_server::clock::SystemClock;
+use stile_sync_server::clock::{Clock, SystemClock};
 use stile_sync_server::config::Limits;
 use stile_sync_server::http;
 use stile_sync_server::server::{MasterKeySource, Server};
@@ -28,6 +29,34 @@ use uuid::Uuid;
 pub const VENUE: &str = "museum";
 /// Another one on the same server.
 pub const OTHER_VENUE: &str = "gallery";
+
+/// A clock that stands until it is set.
+#[derive(Clone)]
+pub struct SetClock(Arc<AtomicI64>);
+
+impl SetClock {
+    /// At a time of RFC 3339.
+    pub fn at(time: &str) -> Self {
+        let clock = Self(Arc::default());
+        clock.set(time);
+        clock
+    }
+
+    pub fn set(&self, time: &str) {
+        let time: jiff::Timestamp = time.parse().unwrap();
+        self.0.store(time.as_millisecond(), Ordering::SeqCst);
+    }
+
+    pub fn pass(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> EpochMillis {
+        EpochMillis(self.0.load(Ordering::SeqCst))
+    }
+}
 
 /// A running server.
 pub struct Site {
@@ -48,12 +77,15 @@ impl Site {
 
     /// With bounds that let a test see them in a moment.
     pub async fn start_with(limits: Limits) -> Self {
+        Self::start_by(Arc::new(SystemClock), limits).await
+    }
+
+    /// By another clock than this machine's.
+    pub async fn start_by(clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let key = MasterKeySource::File(folder.path().join("master.key"));
         let data = folder.path().join("data");
-        let server = Server::open(&data, key, Arc::new(SystemClock))
-            .await
-            .unwrap();
+        let server = Server::open(&data, key, clock).await.unwrap();
         let server = Arc::new(server);
         for venue in [VENUE, OTHER_VENUE] {
             let id = venue.parse().unwrap();

@@ -185,6 +185,66 @@ async fn conflicts_and_final_sessions_are_told_after_the_check_ins_that_made_the
 }
 
 #[tokio::test]
+async fn alarms_are_told_when_they_open_and_when_they_are_over() {
+    let mut stage = Stage::set().await;
+    stage.webhook(json!({"carries": ["alarms"]})).await;
+    stage
+        .webhook(json!({"carries": ["alarms"], "template": "slack", "name": "群"}))
+        .await;
+    stage
+        .webhook(json!({"carries": ["alarms"], "template": "slack", "language": "en"}))
+        .await;
+    let now = stage.site.server.now().seconds().0;
+    let policy = json!({"formats": ["G2"], "alarms": {"tickets_due": "00:00"}});
+    let _: Value = stage.site.done("PUT", "/v1/policy", policy).await;
+    let session = json!({"starts_at": now + 86_400, "ends_at": now + 90_000});
+    let put: Value = stage.site.done("PUT", "/v1/sessions/next", session).await;
+    let day = put["service_day"].as_str().unwrap();
+    // Nobody's other day is looked at.
+    let path = format!("/v1/alarms?all=true&before={}", i64::MAX >> 10);
+    stage.site.server.check_alarms().await.unwrap();
+    let listed: Value = stage.site.done("GET", &path, Value::Null).await;
+    let of_day = |alarm: &Value| (alarm["thing"] == day).then(|| alarm.clone());
+    let alarm = listed["alarms"].as_array().unwrap().iter().find_map(of_day);
+    let alarm = alarm.unwrap_or_else(|| panic!("{listed}"));
+    let tickets = "ticket_id,order_number,session_id\nN1,O,next\n";
+    let imported = stage.site.import("text/csv", tickets).send().await.unwrap();
+    assert!(imported.status().is_success());
+    stage.site.server.check_alarms().await.unwrap();
+    stage.deliver(settings());
+    let sent = stage.receiver.has(6).await;
+    let plain = |kind: &str| {
+        let mut all = sent.iter().map(Sent::json);
+        all.find(|sent| sent["type"] == kind).unwrap()
+    };
+    let (opened, ended) = (plain("alarm.opened"), plain("alarm.ended"));
+    assert_eq!(
+        opened["data"],
+        json!({"alarm_id": alarm["alarm_id"], "kind": "no_tickets_tomorrow", "thing": day,
+               "service_day": day, "sessions": 1, "opened_at": alarm["opened_at"]})
+    );
+    assert_eq!(ended["data"]["alarm_id"], alarm["alarm_id"]);
+    assert!(ended["data"]["ended_at"].is_i64());
+    let all = sent.iter().map(Sent::json);
+    let texts = all.filter_map(|sent| Some(sent["text"].as_str()?.to_owned()));
+    let (chinese, english): (Vec<_>, Vec<_>) = texts.partition(|text| text.starts_with('【'));
+    assert_eq!(
+        chinese,
+        [
+            format!("【museum】告警：{day} 有 1 个场次，却一张票也没有。"),
+            format!("【museum】告警已解除：{day} 有 1 个场次，却一张票也没有。")
+        ]
+    );
+    assert_eq!(
+        english,
+        [
+            format!("museum: ALARM: {day} has sessions (1), and not one ticket."),
+            format!("museum: no longer so: {day} has sessions (1), and not one ticket.")
+        ]
+    );
+}
+
+#[tokio::test]
 async fn events_that_a_webhook_does_not_carry_are_passed_over() {
     let mut stage = Stage::set().await;
     stage.webhook(json!({"carries": ["sessions"]})).await;

@@ -1,6 +1,7 @@
 //! What is counted for whoever watches.
 
 use serde_json::json;
+use stile_core::protocol::AlarmKind;
 use stile_core::time::EpochMillis;
 use stile_sync_server::store::VenueFigures;
 
@@ -21,6 +22,7 @@ pub async fn what_is_counted_of_a_venue_is_as_of_that_moment(stores: &dyn Stores
         venue_id: bed.venue.clone(),
         heard: Vec::new(),
         conflicts_open: 0,
+        alarms_open: AlarmKind::ALL.map(|kind| (kind, 0)).to_vec(),
         quarantined: 0,
         missing: 0,
         admitting: 1,

@@ -4,6 +4,7 @@
 // Helpers of tests may fail loudly as tests may.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod alarms;
 mod audit;
 #[path = "../bed/mod.rs"]
 mod bed;
@@ -99,6 +100,9 @@ macro_rules! every_test_for {
             erasure:
                 an_erased_holder_is_gone_from_every_list_and_stays_gone,
                 an_order_is_known_by_its_tickets;
+            alarms:
+                of_two_that_find_the_same_one_opens_and_one_ends_it,
+                an_alarm_is_its_venues;
             figures:
                 what_is_counted_of_a_venue_is_as_of_that_moment;
             retention:

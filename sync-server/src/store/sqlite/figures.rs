@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use stile_core::time::EpochSeconds;
 
-use super::{devices, lists, logs, quarantine, sessions, standings, venues};
+use super::{alarms, devices, lists, logs, quarantine, sessions, standings, venues};
 use crate::store::{Result, VenueFigures};
 
 pub(super) fn all(connection: &Connection, now: EpochSeconds) -> Result<Vec<VenueFigures>> {
@@ -12,6 +12,7 @@ pub(super) fn all(connection: &Connection, now: EpochSeconds) -> Result<Vec<Venu
         Ok(VenueFigures {
             heard: devices::heard(connection, number)?,
             conflicts_open: standings::count_open(connection, number)?,
+            alarms_open: alarms::count_open(connection, number)?,
             quarantined: quarantine::count_all(connection, number)?,
             missing: logs::missing(connection, number)?,
             admitting: sessions::count_admitting(connection, number, now)?,

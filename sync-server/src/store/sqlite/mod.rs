@@ -1,6 +1,7 @@
 //! The store in one SQLite file: one writer that groups commits, a pool of readers, WAL with
 //! `synchronous=FULL`. One module per table or group of tables, each with its SQL.
 
+mod alarms;
 mod api_keys;
 mod aside;
 mod attendance;
@@ -632,6 +633,52 @@ impl Store for SqliteStore {
     async fn events(&self, venue: VenueNumber, after: Position, limit: u32) -> Result<Vec<Event>> {
         self.readers
             .read(move |db| events::after(db, venue, after, limit))
+            .await
+    }
+
+    async fn alarms(&self, venue: VenueNumber, query: AlarmQuery) -> Result<Vec<Alarm>> {
+        self.readers
+            .read(move |db| alarms::page(db, venue, &query))
+            .await
+    }
+
+    async fn change_alarms(
+        &self,
+        venue: VenueNumber,
+        changes: Vec<AlarmChange>,
+        now: EpochMillis,
+    ) -> Result<u64> {
+        self.writer
+            .write(move |db| alarms::change(db, venue, &changes, now))
+            .await
+    }
+
+    async fn ticket_feed(&self, venue: VenueNumber) -> Result<Option<EpochMillis>> {
+        self.readers.read(move |db| alarms::feed(db, venue)).await
+    }
+
+    async fn restart_ticket_feed(&self, venue: VenueNumber, now: EpochMillis) -> Result<()> {
+        self.writer
+            .write(move |db| alarms::note_feed(db, venue, now))
+            .await
+    }
+
+    async fn day_outlook(&self, venue: VenueNumber, day: &ServiceDay) -> Result<DayOutlook> {
+        let day = day.clone();
+        self.readers
+            .read(move |db| alarms::outlook(db, venue, &day))
+            .await
+    }
+
+    async fn open_days(
+        &self,
+        venue: VenueNumber,
+        from: &ServiceDay,
+        to: &ServiceDay,
+    ) -> Result<Vec<ServiceDay>> {
+        let (from, to) = (from.clone(), to.clone());
+        self.readers
+            .read(move |db| alarms::open_days(db, venue, &from, &to))
             .await
     }
 

@@ -6,9 +6,9 @@ use stile_core::time::{EpochMillis, ServiceDay};
 use uuid::Uuid;
 
 use super::columns::{count, json, to_i64};
-use super::erasure;
 use super::lists::Versions;
 use super::tickets::{Judge, Judged, Upsert};
+use super::{alarms, erasure};
 use crate::store::{
     Change, Result, SET_REFUSALS_NAMED, SetCounts, SetId, SetLines, SetOutcome, StoreError,
     TicketUpsert, Upserted, VanishCounts, VanishRule,
@@ -176,6 +176,7 @@ pub(super) fn apply(
     {
         delete(connection, venue, set, &rule.day, upsert.versions(), now)?;
     }
+    alarms::note_feed(connection, venue, now)?;
     Ok(SetOutcome::Applied(counts))
 }
 

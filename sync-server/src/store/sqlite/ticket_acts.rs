@@ -5,6 +5,7 @@ use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::ticket::{Standing, TicketStatus};
 use stile_core::time::EpochMillis;
 
+use super::alarms;
 use super::ticket_rows::current;
 use super::tickets::{Upsert, in_session};
 use crate::store::{Acted, ListRow, Result, StoreError, TicketAct};
@@ -24,8 +25,11 @@ pub(super) fn act(
     let acted = acts
         .iter()
         .map(|(number, act)| acting.one(*number, act))
-        .collect::<Result<_>>()?;
+        .collect::<Result<Vec<_>>>()?;
     acting.upsert.settle()?;
+    if acted.iter().any(|one| matches!(one, Acted::Done(_))) {
+        alarms::note_feed(connection, venue, now)?;
+    }
     Ok(acted)
 }
 

@@ -11,7 +11,7 @@ use stile_core::time::{EpochMillis, ServiceDay};
 use super::feed::Feed;
 use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
-use super::{erasure, holders, moves, quarantine, sessions, standings};
+use super::{alarms, erasure, holders, moves, quarantine, sessions, standings};
 use crate::store::{
     Change, ListRow, Result, StoreError, TicketFields, TicketInSession, TicketUpsert, Upserted,
 };
@@ -28,8 +28,11 @@ pub(super) fn upsert(
     let outcomes = lines
         .iter()
         .map(|line| upsert.line(line, None))
-        .collect::<Result<_>>()?;
+        .collect::<Result<Vec<_>>>()?;
     upsert.settle()?;
+    if outcomes.iter().any(|one| matches!(one, Upserted::Put(_))) {
+        alarms::note_feed(connection, venue, now)?;
+    }
     Ok(outcomes)
 }
 

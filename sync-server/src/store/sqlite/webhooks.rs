@@ -102,7 +102,8 @@ pub(super) fn due(
          WHERE paused_at IS NULL AND next_attempt_at <= ?1 AND leased_until <= ?1
            AND ((p.last > log_through AND instr(carries, 'check_ins') > 0)
              OR (e.last > event_through
-                 AND (instr(carries, 'sessions') > 0 OR instr(carries, 'conflicts') > 0)))",
+                 AND (instr(carries, 'sessions') > 0 OR instr(carries, 'conflicts') > 0
+                      OR instr(carries, 'alarms') > 0)))",
     )?;
     let due = statement.query_map([now.0], |row| {
         let venue = number(row, 0, |n| u16::try_from(n).ok().map(VenueNumber))?;

@@ -2,7 +2,7 @@
 //! written years ago are read with them.
 
 use stile_core::admissions::Way;
-use stile_core::protocol::{OperatorRole, QuarantineCause, RecordStanding};
+use stile_core::protocol::{AlarmKind, OperatorRole, QuarantineCause, RecordStanding};
 use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
 use crate::store::{EventKind, RetentionJob, Scope, SecretKind, Source};
@@ -62,6 +62,16 @@ words! {
         SessionFinalized = "session.finalized",
         ConflictOpened = "conflict.opened",
         ConflictCleared = "conflict.cleared",
+        AlarmOpened = "alarm.opened",
+        AlarmEnded = "alarm.ended",
+    }
+    AlarmKind {
+        Capacity80 = "capacity_80",
+        Capacity100 = "capacity_100",
+        NoTicketsTomorrow = "no_tickets_tomorrow",
+        FeedSilent = "feed_silent",
+        ReconciliationDiffers = "reconciliation_differs",
+        ReconciliationOverdue = "reconciliation_overdue",
     }
     Source { Log = "log", Events = "events", }
     RetentionJob {

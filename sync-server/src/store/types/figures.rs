@@ -1,6 +1,7 @@
 //! What is counted at one moment for whoever watches over the server.
 
 use stile_core::ids::VenueId;
+use stile_core::protocol::AlarmKind;
 use stile_core::time::EpochMillis;
 
 /// A venue, in numbers that stay few however many tickets it has.
@@ -12,6 +13,8 @@ pub struct VenueFigures {
     pub heard: Vec<Option<EpochMillis>>,
     /// Conflicts that are open, of all its days.
     pub conflicts_open: u64,
+    /// Alarms that are open, of every kind.
+    pub alarms_open: Vec<(AlarmKind, u64)>,
     /// Records that wait for a person.
     pub quarantined: u64,
     /// Records that are missing before others of the same log that have come.

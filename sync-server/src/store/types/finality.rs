@@ -25,6 +25,10 @@ pub enum EventKind {
     ConflictOpened,
     /// That is so no longer.
     ConflictCleared,
+    /// Something needs a person; what it is about is the event's thing.
+    AlarmOpened,
+    /// That is so no longer.
+    AlarmEnded,
 }
 
 impl EventKind {
@@ -34,6 +38,8 @@ impl EventKind {
             Self::SessionFinalized => "session.finalized",
             Self::ConflictOpened => "conflict.opened",
             Self::ConflictCleared => "conflict.cleared",
+            Self::AlarmOpened => "alarm.opened",
+            Self::AlarmEnded => "alarm.ended",
         }
     }
 }

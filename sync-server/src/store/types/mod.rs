@@ -1,6 +1,7 @@
 //! What the store takes and gives: the domain's things as the server knows them, without any
 //! engine's.
 
+mod alarms;
 mod api_keys;
 mod audit;
 mod devices;
@@ -14,6 +15,7 @@ mod tickets;
 mod venues;
 mod webhooks;
 
+pub use alarms::*;
 pub use api_keys::*;
 pub use audit::*;
 pub use devices::*;
