@@ -347,6 +347,7 @@ impl Tally {
             groups,
             refused_elsewhere: self.refused_elsewhere,
             walk_ins: self.walk_ins,
+            kept_since: None,
         }
     }
 

@@ -53,6 +53,15 @@ pub enum ServerError {
         /// A cursor at the start of the stream.
         start: String,
     },
+    /// Records behind the cursor are gone: their time was over before they were pulled.
+    #[error(
+        "records behind this cursor were removed since their time was over, and can be pulled no \
+         more; what is left begins behind the cursor {go_on}"
+    )]
+    CursorExpired {
+        /// The cursor behind what is gone.
+        go_on: String,
+    },
     /// Larger than the route takes.
     #[error("{0}")]
     TooLarge(String),
@@ -81,6 +90,7 @@ impl ServerError {
             Self::NotFound(_) => Code::NotFound,
             Self::Conflict(_) => Code::Conflict,
             Self::CursorRestarted { .. } => Code::CursorRestarted,
+            Self::CursorExpired { .. } => Code::CursorExpired,
             Self::TooLarge(_) => Code::TooLarge,
             Self::StoreUnavailable(_) => Code::StoreUnavailable,
             Self::Internal(_) => Code::Internal,

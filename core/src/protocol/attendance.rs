@@ -30,6 +30,10 @@ pub struct Attendance {
     pub refused_elsewhere: BTreeMap<String, u64>,
     /// Persons without a ticket, by day, direction and category; undone ones left out.
     pub walk_ins: Vec<WalkInCount>,
+    /// The first day that is counted: of days before it records are gone, since their time was
+    /// over. Not there where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_since: Option<ServiceDay>,
 }
 
 /// What came of one session on one day. Practice counts nowhere.

@@ -288,12 +288,12 @@ pub struct TooManyVanish {
 }
 
 /// The problem document of a cursor that was given before the server's data was put back from a
-/// backup (`cursor_restarted`).
+/// backup (`cursor_restarted`), or behind which records are gone (`cursor_expired`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CursorRestarted {
     /// What happened.
     #[serde(flatten)]
     pub problem: Problem,
-    /// Where to start anew.
+    /// Where to start anew, or to go on.
     pub cursor: String,
 }

@@ -62,6 +62,8 @@ codes! {
     Conflict = "conflict", 409, "It contradicts what is there";
     /// The server's data was put back from a backup; the cursor must start anew.
     CursorRestarted = "cursor_restarted", 409, "The log was restarted";
+    /// Records behind the cursor are gone: their time was over.
+    CursorExpired = "cursor_expired", 410, "The cursor is too old";
     /// More tickets would vanish by a day's whole set than may without a person's word.
     TooManyVanish = "too_many_vanish", 409, "Too many tickets would vanish";
     /// A day's whole set is not the one that was stated.

@@ -213,9 +213,9 @@ pub enum RetentionCommand {
         #[arg(long)]
         clock_is_right: bool,
     },
-    /// Prints the newest runs, and how long the audit log is kept.
+    /// Prints the newest runs, and how long records, events and the audit log are kept.
     Status,
-    /// Sets how long the audit log is kept.
+    /// Sets how long records, events and the audit log are kept.
     Set {
         /// Days, at least 180.
         #[arg(long)]

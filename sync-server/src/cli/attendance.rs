@@ -121,6 +121,9 @@ fn table(rows: Vec<Vec<String>>) -> String {
 
 /// Which gates the no-shows wait for, beside the table.
 fn say_what_is_missing(report: &Report) {
+    if let Some(day) = &report.kept_since {
+        eprintln!("Days before {day} are not counted: records of them were removed.");
+    }
     for one in &report.sessions {
         for gate in &one.finality.awaits {
             let devices = gate.devices.iter().map(|device| device.device_id.as_str());

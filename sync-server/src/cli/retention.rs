@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 use stile_sync_server::server::Server;
-use stile_sync_server::store::RetentionRun;
+use stile_sync_server::store::{RetentionJob, RetentionRun};
 
 use super::CliError;
 use super::args::RetentionCommand;
 use super::commands::print_json;
 
 /// Runs that `status` shows: a month of them.
-const SHOWN_RUNS: u32 = 30 * 4;
+const SHOWN_RUNS: u32 = 30 * RetentionJob::ALL.len() as u32;
 
 /// What `status` shows; times are epoch milliseconds.
 #[derive(Serialize)]
 struct Shown {
-    /// Days that the audit log is kept.
+    /// Days that records, events and the audit log are kept.
     keep_days: u16,
     /// The newest first.
     runs: Vec<RetentionRun>,
@@ -35,7 +35,7 @@ pub fn retention(command: RetentionCommand) -> impl AsyncFnOnce(&Server) -> Resu
         }
         RetentionCommand::Set { days } => {
             server.set_keep_days(days).await?;
-            eprintln!("The audit log is kept for {days} days.");
+            eprintln!("Records, events and the audit log are kept for {days} days.");
             Ok(())
         }
     }

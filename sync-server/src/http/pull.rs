@@ -128,6 +128,10 @@ pub enum Layout {
             status = 409, description = "The data was put back from a backup.",
             body = CursorRestarted, content_type = "application/problem+json"
         ),
+        (
+            status = 410, description = "Records behind the cursor are gone: their time was over.",
+            body = CursorRestarted, content_type = "application/problem+json"
+        ),
     )
 )]
 pub async fn records(
@@ -174,6 +178,10 @@ pub async fn records(
         ),
         (
             status = 409, description = "The data was put back from a backup.",
+            body = CursorRestarted, content_type = "application/problem+json"
+        ),
+        (
+            status = 410, description = "Records behind the cursor are gone: their time was over.",
             body = CursorRestarted, content_type = "application/problem+json"
         ),
     )

@@ -75,7 +75,8 @@ impl From<ServerError> for Refusal {
         }
         let refusal = Self::new(error.code(), error.to_string());
         match error {
-            ServerError::CursorRestarted { start } => refusal.with("cursor", start),
+            ServerError::CursorRestarted { start: cursor }
+            | ServerError::CursorExpired { go_on: cursor } => refusal.with("cursor", cursor),
             _ => refusal,
         }
     }

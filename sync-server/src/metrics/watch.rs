@@ -82,6 +82,10 @@ impl Watch {
             let (mut ran, mut held) = (Vec::new(), Vec::new());
             for run in retention.runs {
                 let job = vec![("job", run.job.name().to_owned())];
+                // Of a version that had fewer jobs, there may be two runs of some.
+                if held.iter().any(|(known, _)| *known == job) {
+                    continue;
+                }
                 ran.push((job.clone(), run.at.seconds().0));
                 held.push((job, run.held.is_some().into()));
             }

@@ -203,9 +203,12 @@ impl Server {
         let limit = limit.clamp(1, PULL_MAX);
         let mut waiting = self.waiting(asked.keys.number, Awaited::Log, request.wait_s);
         let mut empty = 0;
+        // Whoever begins without a cursor begins with what there is.
+        let mut has_begun = request.after.is_some();
         loop {
             waiting.mark();
-            let page = self.page(asked, after, limit).await?;
+            let page = self.page(asked, after, limit, has_begun).await?;
+            has_begun = true;
             if !page.records.is_empty() {
                 return Ok(page);
             }
@@ -221,14 +224,27 @@ impl Server {
         }
     }
 
-    async fn page(&self, asked: &Asked, after: Position, limit: u32) -> Result<Page, ServerError> {
+    /// A piece; for whoever `has_begun` one that nothing is missing before.
+    async fn page(
+        &self,
+        asked: &Asked,
+        after: Position,
+        limit: u32,
+        has_begun: bool,
+    ) -> Result<Page, ServerError> {
         let query = LogQuery {
             stream: asked.stream,
             filter: asked.filter.clone(),
             after,
             limit,
         };
-        Ok(self.store.pull(asked.keys.number, query).await?)
+        let page = self.store.pull(asked.keys.number, query).await?;
+        match page.removed {
+            Some(through) if has_begun => Err(ServerError::CursorExpired {
+                go_on: self.cursors(asked).write(through),
+            }),
+            _ => Ok(page),
+        }
     }
 
     fn cursors<'a>(&self, asked: &'a Asked) -> Cursors<'a> {
@@ -296,7 +312,7 @@ impl WholeLog {
     pub async fn next(&mut self) -> Result<Option<Vec<PulledRecord>>, ServerError> {
         let page = match std::mem::replace(&mut self.next, Next::None) {
             Next::Read(page) => page,
-            Next::After(after) => self.server.page(&self.asked, after, PIECE).await?,
+            Next::After(after) => self.server.page(&self.asked, after, PIECE, true).await?,
             Next::None => return Ok(None),
         };
         if page.more && page.next < self.end {

@@ -1,20 +1,25 @@
 //! What is removed when its time is over: in small steps, each run kept, and nothing by a clock
 //! that may be wrong.
 
+use stile_core::ids::VenueNumber;
 use stile_core::time::{EpochMillis, EpochSeconds};
 
 use super::Server;
 use super::lists::KEPT_AFTER_DAY_S;
+use crate::acting::WHOLE_SERVER;
 use crate::error::ServerError;
-use crate::store::{RetentionJob, RetentionRun, RetentionState, Swept};
+use crate::store::{KeptSince, RetentionJob, RetentionRun, RetentionState, Swept};
 
 const DAY_S: i64 = 24 * 3600;
-/// Days that the audit log is kept at least.
+/// Days that records, events and the audit log are kept at least.
 pub const LEAST_KEEP_DAYS: u16 = 180;
 /// Rows that one step removes at most: a few ms of the one writer.
 const STEP_ROWS: u32 = 200;
+/// Days that the ids of records stay taken at least, so that a device that comes back after a year
+/// is told that its records were here; and that what a webhook has yet to tell waits for it.
+const ID_DAYS: u16 = 400;
 /// Runs that are kept: 400 days of them.
-const KEPT_RUNS: u32 = 400 * 4;
+const KEPT_RUNS: u32 = 400 * RetentionJob::ALL.len() as u32;
 /// How far the clock may run ahead of what speaks for it, in seconds: a week without sessions, or
 /// with the server switched off, is nothing special.
 const BELIEVED_S: i64 = 7 * DAY_S;
@@ -59,7 +64,7 @@ impl Server {
         Ok(self.store.retention(runs).await?)
     }
 
-    /// Sets how many days the audit log is kept.
+    /// Sets how many days records, events and the audit log are kept.
     pub async fn set_keep_days(&self, days: u16) -> Result<(), ServerError> {
         if days < LEAST_KEEP_DAYS {
             let problem = format!("at least {LEAST_KEEP_DAYS}");
@@ -74,23 +79,52 @@ impl Server {
         now: EpochMillis,
         keep_days: u16,
     ) -> Result<u64, ServerError> {
-        let ended_before = EpochSeconds(now.seconds().0.saturating_sub(KEPT_AFTER_DAY_S));
-        let kept_since = now.plus(-i64::from(keep_days) * DAY_S * 1_000);
+        let days_ago = |days: u16| now.plus(-i64::from(days) * DAY_S * 1_000);
+        let kept = KeptSince {
+            all: days_ago(keep_days),
+            untold: days_ago(keep_days.max(ID_DAYS)),
+        };
+        let venues = match job.is_per_venue() {
+            true => {
+                let venues = self.store.venues().await?;
+                venues.iter().map(|venue| venue.number).collect()
+            }
+            false => vec![WHOLE_SERVER],
+        };
         let mut total = 0_u64;
-        loop {
-            let Swept { removed, more } = match job {
-                RetentionJob::Phones => whole(self.store.forget_holders(ended_before).await?),
-                RetentionJob::DocumentKeys => {
-                    whole(self.store.forget_document_keys(ended_before).await?)
+        for venue in venues {
+            loop {
+                let Swept { removed, more } = self.step(job, venue, kept, now).await?;
+                total = total.saturating_add(removed);
+                if !more {
+                    break;
                 }
-                RetentionJob::Hashes => self.store.forget_hashes(ended_before, STEP_ROWS).await?,
-                RetentionJob::Acts => self.store.forget_acts(kept_since, now, STEP_ROWS).await?,
-            };
-            total = total.saturating_add(removed);
-            if !more {
-                return Ok(total);
             }
         }
+        Ok(total)
+    }
+
+    /// One step of a job, at a venue if it goes by venues.
+    async fn step(
+        &self,
+        job: RetentionJob,
+        venue: VenueNumber,
+        kept: KeptSince,
+        now: EpochMillis,
+    ) -> Result<Swept, ServerError> {
+        let store = &self.store;
+        let ended_before = EpochSeconds(now.seconds().0.saturating_sub(KEPT_AFTER_DAY_S));
+        let (all, ids) = (kept.all, kept.untold);
+        Ok(match job {
+            RetentionJob::Phones => whole(store.forget_holders(ended_before).await?),
+            RetentionJob::DocumentKeys => whole(store.forget_document_keys(ended_before).await?),
+            RetentionJob::Hashes => store.forget_hashes(ended_before, STEP_ROWS).await?,
+            RetentionJob::Acts => store.forget_acts(all, now, STEP_ROWS).await?,
+            RetentionJob::Records => store.forget_records(venue, kept, now, STEP_ROWS).await?,
+            RetentionJob::Quarantine => store.forget_quarantined(venue, all, STEP_ROWS).await?,
+            RetentionJob::Events => store.forget_events(venue, kept, now, STEP_ROWS).await?,
+            RetentionJob::RecordIds => store.forget_record_ids(venue, ids, STEP_ROWS).await?,
+        })
     }
 }
 

@@ -185,6 +185,10 @@ impl Delivery {
             limit: RECORDS,
         };
         let mut page = self.server.store.pull(self.turn.venue, query).await?;
+        if let Some(Position(through)) = page.removed {
+            let id = webhook.facts.id;
+            warn!(webhook = %id, %venue, through, "records were removed that a webhook had not told for too long; it goes on behind them");
+        }
         let through = through.unwrap_or(page.next);
         if through == after {
             return Ok(None);

@@ -179,7 +179,7 @@ pub trait Store: Send + Sync {
     /// Keeps a run of a job, and the newest `keep` of all.
     async fn keep_retention_run(&self, run: RetentionRun, keep: u32) -> Result<()>;
 
-    /// Sets how many days the audit log is kept.
+    /// Sets how many days records, events and the audit log are kept.
     async fn set_keep_days(&self, days: u16) -> Result<()>;
 
     /// Removes the hashes of codes and documents of at most `limit` rows of a list, of any venue,
@@ -191,6 +191,45 @@ pub trait Store: Send + Sync {
     /// later than `now`.
     async fn forget_acts(&self, before: EpochMillis, now: EpochMillis, limit: u32)
     -> Result<Swept>;
+
+    /// Removes at most `limit` of a venue's accepted records, always from the beginning of its log:
+    /// those that came on days (UTC) before, until one that is kept. Whatever was derived from them
+    /// goes with them, but for their ids; the positions that they had are not given again. Of an
+    /// admission of which some records are gone, standings are settled no more.
+    async fn forget_records(
+        &self,
+        venue: VenueNumber,
+        kept: KeptSince,
+        now: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept>;
+
+    /// Removes at most `limit` of a venue's quarantined records that came before, but for their ids.
+    async fn forget_quarantined(
+        &self,
+        venue: VenueNumber,
+        before: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept>;
+
+    /// Gives back at most `limit` ids of a venue's records that are gone and came on days (UTC)
+    /// before. Their places in the logs stay taken, so that whoever sends one again finds it
+    /// quarantined.
+    async fn forget_record_ids(
+        &self,
+        venue: VenueNumber,
+        before: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept>;
+
+    /// Removes at most `limit` of a venue's events, in their order, until one that is kept.
+    async fn forget_events(
+        &self,
+        venue: VenueNumber,
+        kept: KeptSince,
+        now: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept>;
 
     // Gates and sessions
 
@@ -463,7 +502,7 @@ pub trait Store: Send + Sync {
 
     /// The next records of a stream that a filter wants, in ascending order. Positions are given so
     /// that whoever has read up to one has missed nothing below it, whatever was being written
-    /// meanwhile.
+    /// meanwhile. Says whether some behind `after` are gone.
     async fn pull(&self, venue: VenueNumber, query: LogQuery) -> Result<Page>;
 
     /// At most `limit` items of the admissions feed behind a position (0 at first), in ascending
@@ -492,7 +531,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<Conflict>>;
 
     /// Attendance, counted by [`crate::attendance::Tally`] over all rows, movements and refusals of
-    /// the days.
+    /// the days; those of which records are gone are left out.
     async fn attendance(&self, venue: VenueNumber, query: AttendanceQuery) -> Result<Attendance>;
 
     // Finality

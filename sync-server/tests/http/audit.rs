@@ -239,7 +239,7 @@ fn what_was_removed_and_when_is_shown_by_command() {
         json!({ "keep_days": 180, "runs": [] })
     );
     let runs = json(&["retention", "run"]);
-    assert_eq!(runs.as_array().unwrap().len(), 4);
+    assert_eq!(runs.as_array().unwrap().len(), 8);
     program.run(&["retention", "set", "--days", "400"]);
     let few = program
         .command(&["retention", "set", "--days", "30"])

@@ -31,6 +31,7 @@ mod operators;
 mod program;
 mod pulls;
 mod quiet;
+mod removed;
 mod shared_codes;
 mod sisters;
 mod site;

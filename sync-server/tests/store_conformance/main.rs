@@ -18,6 +18,7 @@ mod filing;
 mod finality;
 mod lists;
 mod pulling;
+mod removal;
 mod reports;
 mod retention;
 mod sets;
@@ -108,6 +109,14 @@ macro_rules! every_test_for {
             retention:
                 hashes_go_from_lists_that_are_over_in_small_steps,
                 acts_go_in_their_order_and_their_positions_are_not_given_again;
+            removal:
+                records_go_in_small_steps_with_all_that_hangs_on_them,
+                nothing_goes_before_its_day_is_over_or_behind_what_is_kept,
+                what_is_gone_before_it_was_pulled_is_said,
+                an_id_is_free_again_when_nobody_can_come_back_with_it,
+                what_was_set_aside_goes_and_does_not_come_back_as_new,
+                what_a_webhook_has_yet_to_tell_stays_longer,
+                another_venues_records_stay;
             lists:
                 what_changes_gives_lists_their_next_version_and_nothing_else_does,
                 a_snapshot_sees_one_moment,

@@ -10,7 +10,7 @@ use stile_core::time::ServiceDay;
 
 use super::columns::{count, parsed, word};
 use super::standings::damaged;
-use super::{finality, refusals, sessions};
+use super::{finality, refusals, removal, sessions};
 use crate::attendance::{AttendanceQuery, Tally, TicketMovement, TicketOfDay};
 use crate::store::{Result, StoreError};
 
@@ -19,6 +19,14 @@ pub(super) fn attendance(
     venue: VenueNumber,
     query: &AttendanceQuery,
 ) -> Result<Attendance> {
+    // Days of which records are gone are not counted at all, rather than wrongly.
+    let kept_since = removal::kept_since(connection, venue, &query.zone)?;
+    let query = &AttendanceQuery {
+        from: kept_since
+            .iter()
+            .fold(query.from.clone(), |from, first| from.max(first.clone())),
+        ..query.clone()
+    };
     let mut tally = Tally::new(query.by, query.zone.clone());
     let sessions: HashMap<SessionId, Session> = sessions::all(connection, venue, None)?
         .into_iter()
@@ -37,7 +45,10 @@ pub(super) fn attendance(
     walk_ins(connection, &span, &mut tally)?;
     let ids = tally.session_ids();
     let finality = finality::of_sessions(connection, venue, &ids, query.now)?;
-    Ok(tally.finish(finality))
+    Ok(Attendance {
+        kept_since,
+        ..tally.finish(finality)
+    })
 }
 
 /// The rows that are asked for.

@@ -8,7 +8,7 @@ use stile_core::time::EpochMillis;
 
 use super::columns::{count, millis, to_i64, word};
 use super::words::Word;
-use crate::store::{Event, EventKind, Position, Result, StoreError};
+use crate::store::{Event, EventKind, KeptSince, Position, Result, StoreError, Swept};
 
 /// Adds an event.
 pub(super) fn add(
@@ -67,4 +67,33 @@ pub(super) fn after(
         })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(events)
+}
+
+/// Removes at most `limit` events from before, in their order: what stands behind one that is kept
+/// is kept as well. What a webhook has yet to tell stays longer, as [`KeptSince`] says.
+pub(super) fn forget(
+    connection: &Connection,
+    venue: VenueNumber,
+    kept: KeptSince,
+    now: EpochMillis,
+    limit: u32,
+) -> Result<Swept> {
+    let removed = connection
+        .prepare_cached(
+            "DELETE FROM events WHERE venue = ?1 AND position IN (
+                 SELECT e.position FROM events e
+                 WHERE e.venue = ?1 AND e.at < ?2 AND e.position < coalesce(
+                     (SELECT k.position FROM events k
+                      WHERE k.venue = ?1 AND k.at BETWEEN ?2 AND ?4
+                      ORDER BY k.position LIMIT 1), e.position + 1)
+                   AND (e.at < ?3 OR e.position <= coalesce(
+                     (SELECT min(event_through) FROM webhooks
+                      WHERE venue = ?1 AND carries <> 'check_ins'), e.position))
+                 ORDER BY e.position LIMIT ?5)",
+        )?
+        .execute(params![venue.0, kept.all.0, kept.untold.0, now.0, limit])?;
+    Ok(Swept {
+        removed: removed as u64,
+        more: removed == limit as usize,
+    })
 }

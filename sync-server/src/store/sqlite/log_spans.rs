@@ -1,5 +1,5 @@
 //! Table `log_spans`: between which places of the log the records of a session, a day or an hour
-//! stand.
+//! stand, and of the days on which they came.
 
 use std::collections::HashMap;
 
@@ -13,6 +13,7 @@ use crate::log_filter::LogFilter;
 use crate::store::Result;
 
 const HOUR_MS: i64 = 3_600_000;
+pub(super) const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// What records can be of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,6 +22,8 @@ pub(super) enum Name {
     Day(ServiceDay),
     /// Hours since 1970.
     Hour(i64),
+    /// The day since 1970, UTC, on which it came.
+    Received(i64),
 }
 
 impl Name {
@@ -29,12 +32,18 @@ impl Name {
         Self::Hour(at.0.div_euclid(HOUR_MS))
     }
 
+    /// The day on which something came at a time.
+    pub(super) fn received(at: EpochMillis) -> Self {
+        Self::Received(at.0.div_euclid(DAY_MS))
+    }
+
     /// The word of its kind.
     fn kind(&self) -> &'static str {
         match self {
             Self::Session(_) => "session",
             Self::Day(_) => "day",
             Self::Hour(_) => "hour",
+            Self::Received(_) => "received",
         }
     }
 }
@@ -44,7 +53,7 @@ impl ToSql for Name {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Session(id) => ValueRef::Text(id.as_str().as_bytes()),
             Self::Day(day) => ValueRef::Text(day.as_str().as_bytes()),
-            Self::Hour(hour) => ValueRef::Integer(*hour),
+            Self::Hour(n) | Self::Received(n) => ValueRef::Integer(*n),
         }))
     }
 }
@@ -149,6 +158,51 @@ pub(super) fn of_days(
         last: a.last.max(b.last),
     };
     Ok(days.into_iter().chain(hours).reduce(join))
+}
+
+/// The last place of what came on days before a time, as far as nothing stands before it that came
+/// since: what a clock set back made look old stays as long as that, and what seems to come from
+/// the future goes with what is old behind it.
+pub(super) fn came_before(
+    connection: &Connection,
+    venue: VenueNumber,
+    since: EpochMillis,
+    now: EpochMillis,
+) -> Result<i64> {
+    let sql = "SELECT min(first), max(last) FROM log_spans
+               WHERE venue = ?1 AND kind = ?2 AND name BETWEEN ?3 AND ?4";
+    let between =
+        |from: Name, to: Name| one(connection, sql, params![venue.0, from.kind(), from, to]);
+    let first = since.0.div_euclid(DAY_MS);
+    let old = between(Name::Received(i64::MIN), Name::Received(first - 1))?;
+    let kept = between(Name::Received(first), Name::received(now))?;
+    let Some(old) = old else {
+        return Ok(place(venue, 0));
+    };
+    Ok(match kept {
+        Some(kept) if kept.first <= old.last => {
+            let ahead = Name::Received(now.0.div_euclid(DAY_MS) + 1);
+            let ahead = between(ahead, Name::Received(i64::MAX))?;
+            ahead.map_or(kept.first, |ahead| ahead.first.min(kept.first)) - 1
+        }
+        _ => old.last,
+    })
+}
+
+/// Removes at most `limit` spans that end at a place or before it; says whether there may be more.
+pub(super) fn forget(
+    connection: &Connection,
+    venue: VenueNumber,
+    through: i64,
+    limit: u32,
+) -> Result<bool> {
+    let removed = connection
+        .prepare_cached(
+            "DELETE FROM log_spans WHERE (venue, kind, name) IN (
+                 SELECT venue, kind, name FROM log_spans WHERE venue = ?1 AND last <= ?2 LIMIT ?3)",
+        )?
+        .execute(params![venue.0, through, limit])?;
+    Ok(removed == limit as usize)
 }
 
 fn one(connection: &Connection, sql: &str, params: impl Params) -> Result<Option<Span>> {

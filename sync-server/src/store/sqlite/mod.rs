@@ -31,6 +31,7 @@ mod quarantine;
 mod readers;
 mod records;
 mod refusals;
+mod removal;
 mod retention;
 mod salvage;
 mod sessions;
@@ -293,6 +294,52 @@ impl Store for SqliteStore {
     ) -> Result<Swept> {
         self.writer
             .write(move |db| retention::acts(db, before, now, limit))
+            .await
+    }
+
+    async fn forget_records(
+        &self,
+        venue: VenueNumber,
+        kept: KeptSince,
+        now: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept> {
+        self.writer
+            .write(move |db| removal::records(db, venue, kept, now, limit))
+            .await
+    }
+
+    async fn forget_quarantined(
+        &self,
+        venue: VenueNumber,
+        before: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept> {
+        self.writer
+            .write(move |db| removal::quarantined(db, venue, before, limit))
+            .await
+    }
+
+    async fn forget_record_ids(
+        &self,
+        venue: VenueNumber,
+        before: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept> {
+        self.writer
+            .write(move |db| removal::ids(db, venue, before, limit))
+            .await
+    }
+
+    async fn forget_events(
+        &self,
+        venue: VenueNumber,
+        kept: KeptSince,
+        now: EpochMillis,
+        limit: u32,
+    ) -> Result<Swept> {
+        self.writer
+            .write(move |db| events::forget(db, venue, kept, now, limit))
             .await
     }
 

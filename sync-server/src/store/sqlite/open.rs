@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::log_filter::LogFilter;
     use crate::store::sqlite::SqliteStore;
-    use crate::store::{ConflictState, LogQuery, LogStream, Position, Store};
+    use crate::store::{ConflictState, KeptSince, LogQuery, LogStream, Position, Store};
 
     /// A venue of the first schema: one ticket that was admitted twice.
     const FIRST_DAY: &str = r#"
@@ -435,5 +435,13 @@ mod tests {
         assert_eq!((s1.persons, s1.check_ins, s1.after_cancel), (1, 2, 0));
         let conflicts = store.conflicts(venue, ConflictState::Open, 10).await;
         assert_eq!(conflicts.unwrap()[0].entries.len(), 2);
+        // They go as new ones do.
+        let day = EpochMillis(24 * 3_600_000);
+        let kept = KeptSince {
+            all: day,
+            untold: day,
+        };
+        let step = store.forget_records(venue, kept, now, 10).await.unwrap();
+        assert_eq!(step.removed, 2);
     }
 }

@@ -4,9 +4,9 @@ use rusqlite::{Connection, Row, params};
 use stile_core::ids::{TicketNumber, VenueNumber};
 
 use super::columns::{millis, number, parsed_if_any, word_if_any};
-use super::log_spans;
 use super::records::{end_of, place, position};
 use super::standings::damaged;
+use super::{log_spans, removal};
 use crate::store::{LogQuery, LogStream, Page, Result, StoredRecord};
 
 /// Records that are looked at for one piece: some tens of milliseconds, for which a read keeps its
@@ -29,11 +29,13 @@ macro_rules! records_where {
 
 pub(super) fn pull(connection: &Connection, venue: VenueNumber, query: &LogQuery) -> Result<Page> {
     let end = query.after.max(end_of(connection, venue)?);
+    let removed = removal::through(connection, venue, query.stream)?;
     let mut page = Page {
         records: Vec::new(),
         next: query.after,
         more: false,
         end,
+        removed: removed.filter(|removed| query.after < *removed),
     };
     if let Some(span) = log_spans::of(connection, venue, &query.filter)? {
         let behind = place(venue, query.after.0).max(span.first - 1);

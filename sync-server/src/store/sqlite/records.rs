@@ -110,6 +110,7 @@ impl<'c> Acceptance<'c> {
             record.ticket.map(TicketNumber::as_i64),
             is_late
         ])?;
+        self.spans.add(Name::received(record.received_at), place);
         self.spans.add(Name::hour_of(record.at), place);
         if let Some(session) = record.session_id {
             self.spans.add(Name::Session(session.clone()), place);

@@ -9,9 +9,9 @@ use stile_core::ticket::{Reentry, Session};
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::columns::{count, millis, millis_if_any, number, parsed, word};
-use super::events;
 use super::feed::Feed;
 use super::words::Word;
+use super::{events, removal};
 use crate::admissions::{Settled, movement, settle};
 use crate::store::{Conflict, ConflictEntry, ConflictState, EventKind, Result, StoreError};
 
@@ -227,6 +227,10 @@ pub(super) fn settle_one(
     now: EpochMillis,
     feed: &mut Feed<'_>,
 ) -> Result<()> {
+    // Of what it was, not all is here any more: what was said of the rest stays.
+    if removal::is_cut(connection, venue, admission)? {
+        return Ok(());
+    }
     let mut update = connection.prepare_cached(
         "UPDATE records SET standing = ?3
          WHERE place = (SELECT place FROM record_ids WHERE venue = ?1 AND id = ?2)

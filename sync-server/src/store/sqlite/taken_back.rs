@@ -97,7 +97,7 @@ fn apply(
         })?;
     if let Some(admission) = &admission {
         let (number, day) = (admission.number.as_i64(), admission.day.as_str());
-        connection
+        let is_there = connection
             .prepare_cached(
                 "UPDATE records SET number = ?2, service_day = ?3, checkpoint = ?4, undoes = ?5,
                                     of_ticket = coalesce(of_ticket, ?2)
@@ -109,11 +109,15 @@ fn apply(
                 day,
                 admission.checkpoint.as_str(),
                 is_check_in && place < by
-            ])?;
-        let mut spans = Spans::default();
-        spans.add(Name::Day(admission.day.clone()), by);
-        spans.keep(connection, venue)?;
-        feed.add(by, &admission.day)?;
+            ])?
+            > 0;
+        // It may be gone, long before what it takes back came.
+        if is_there {
+            let mut spans = Spans::default();
+            spans.add(Name::Day(admission.day.clone()), by);
+            spans.keep(connection, venue)?;
+            feed.add(by, &admission.day)?;
+        }
     }
     Ok(admission)
 }

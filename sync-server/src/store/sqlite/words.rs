@@ -79,6 +79,10 @@ words! {
         DocumentKeys = "document_keys",
         Hashes = "hashes",
         Acts = "acts",
+        Records = "records",
+        Quarantine = "quarantine",
+        Events = "events",
+        RecordIds = "record_ids",
     }
     SecretKind {
         Root = "root",

@@ -147,6 +147,8 @@ pub struct Page {
     pub more: bool,
     /// The last position that the log had given at that moment; `next` where there was no more.
     pub end: Position,
+    /// Of what was asked for, records up to this position are gone: their time was over.
+    pub removed: Option<Position>,
 }
 
 /// An accepted record.

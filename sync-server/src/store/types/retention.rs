@@ -15,11 +15,36 @@ pub enum RetentionJob {
     Hashes,
     /// Acts in the audit logs.
     Acts,
+    /// Accepted records, refusals among them.
+    Records,
+    /// Records that were set aside for a person.
+    Quarantine,
+    /// What happened, which webhooks tell.
+    Events,
+    /// Ids of records that are gone.
+    RecordIds,
 }
 
 impl RetentionJob {
     /// Every job, in the order of a run.
-    pub const ALL: [Self; 4] = [Self::Phones, Self::DocumentKeys, Self::Hashes, Self::Acts];
+    pub const ALL: [Self; 8] = [
+        Self::Phones,
+        Self::DocumentKeys,
+        Self::Hashes,
+        Self::Acts,
+        Self::Records,
+        Self::Quarantine,
+        Self::Events,
+        Self::RecordIds,
+    ];
+
+    /// Whether it goes through one venue after the other.
+    pub fn is_per_venue(self) -> bool {
+        match self {
+            Self::Phones | Self::DocumentKeys | Self::Hashes | Self::Acts => false,
+            Self::Records | Self::Quarantine | Self::Events | Self::RecordIds => true,
+        }
+    }
 
     /// Its stable name.
     pub fn name(self) -> &'static str {
@@ -28,6 +53,10 @@ impl RetentionJob {
             Self::DocumentKeys => "document_keys",
             Self::Hashes => "hashes",
             Self::Acts => "acts",
+            Self::Records => "records",
+            Self::Quarantine => "quarantine",
+            Self::Events => "events",
+            Self::RecordIds => "record_ids",
         }
     }
 }
@@ -49,12 +78,21 @@ pub struct RetentionRun {
 /// What retention goes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionState {
-    /// Days that the audit log is kept.
+    /// Days that records, events and the audit log are kept.
     pub keep_days: u16,
     /// The end of the last day that any venue has had a session on.
     pub last_day_until: Option<EpochSeconds>,
     /// The newest runs, newest first.
     pub runs: Vec<RetentionRun>,
+}
+
+/// Since when what came is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptSince {
+    /// All that came since is kept.
+    pub all: EpochMillis,
+    /// What came since, and a webhook has yet to tell, is kept as well.
+    pub untold: EpochMillis,
 }
 
 /// What a small step of a job removed.
