@@ -41,7 +41,7 @@ done
 server=$(sed -n 's/^listening on //p' "$work/said")
 [ -n "$server" ] || fail "the server did not start:" "$(tail -n 5 "$work/log")"
 
-invitation=$("$program" enrol --gate east --server "$server" 2>>"$work/log")
+invitation=$("$program" enrol --no-confirm --gate east --server "$server" 2>>"$work/log")
 STILE_DEVICE=$(python3 tests/schemathesis/furnish.py "$server" "$STILE_KEY" "$invitation")
 export STILE_KEY STILE_DEVICE
 say "checking $server by docs/openapi.json, $cases cases for each route and phase"

@@ -134,6 +134,12 @@ plain_text_id!(
     OperatorId, "operator_id"
 );
 
+text_id!(
+    /// An invitation to enrol, by what stands for its token: `[a-z2-7]{8}`.
+    EnrolmentId, "enrolment_id", "8 of a-z and 2-7", "^[a-z2-7]{8}$",
+    |text| text.len() == 8 && text.bytes().all(|b| b.is_ascii_lowercase() || (b'2'..=b'7').contains(&b))
+);
+
 impl Default for Checkpoint {
     /// The one that every venue has: `entry`.
     fn default() -> Self {

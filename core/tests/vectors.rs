@@ -18,10 +18,11 @@ use stile_core::ids::{
 };
 use stile_core::key_manifest::KeyManifest;
 use stile_core::keys::{
-    CodeSigningKey, DeviceSigningKey, DocumentKey, IssuerSecret, ListSigningKey, NumberingSecret,
-    RootSigningKey, RotationKey, SharedKey, TicketKey, root_fingerprint,
+    CodeSigningKey, DeviceSigningKey, DeviceVerifyingKey, DocumentKey, IssuerSecret,
+    ListSigningKey, NumberingSecret, RootSigningKey, RotationKey, SharedKey, TicketKey,
+    root_fingerprint,
 };
-use stile_core::protocol::ListManifest;
+use stile_core::protocol::{EnrolmentDigits, ListManifest};
 use stile_core::signed::{Domain, Signed};
 use stile_core::ticket::{CancelCause, DigitsOf, Standing, Ticket, TicketStatus};
 use stile_core::time::{EpochSeconds, ServiceDay};
@@ -398,6 +399,28 @@ fn key_manifests_are_signed_read_and_pinned_as_described() {
         assert_eq!(
             manifest.sign(given.kid, &root).unwrap(),
             out.signed,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_digits_of_an_enrolment_follow_from_token_root_and_device_key() {
+    #[derive(Deserialize)]
+    struct In {
+        token: String,
+        root_fingerprint: String,
+        device_public_key_hex: String,
+    }
+    #[derive(Deserialize)]
+    struct Out {
+        digits: EnrolmentDigits,
+    }
+    for Vector { name, given, out } in vectors::<In, Out>("enrolment_digits") {
+        let key = DeviceVerifyingKey::from_bytes(&hex32(&given.device_public_key_hex)).unwrap();
+        let derived = EnrolmentDigits::derive(&given.token, &given.root_fingerprint, &key);
+        assert!(
+            derived.is_some_and(|digits| digits.matches(out.digits)),
             "{name}"
         );
     }

@@ -236,6 +236,7 @@ impl Api {
         let request = NewEnrolment {
             gates: vec![gate.parse()?],
             server: Some(server.to_owned()),
+            confirm: false,
         };
         self.post("/v1/enrolments", &request)
     }

@@ -163,6 +163,15 @@ def key_manifest(given):
     return {"root_fingerprint": fingerprint, "signed": signed({**given, **domain})}
 
 
+def enrolment_digits(given):
+    """The six digits that a device shows and an operator gives at the server."""
+    message = b"stile/enrolment-digits/v1\0" + hashlib.sha256(given["token"].encode()).digest()
+    message += bytes.fromhex(given["root_fingerprint"])
+    message += bytes.fromhex(given["device_public_key_hex"])
+    first = struct.unpack(">Q", hashlib.sha256(message).digest()[:8])[0]
+    return {"digits": f"{first % 1_000_000:06}"}
+
+
 # --- lists ----------------------------------------------------------------------------------
 
 def short(text):
@@ -245,6 +254,7 @@ SECTIONS = {
     "document": document,
     "signed": signed,
     "key_manifest": key_manifest,
+    "enrolment_digits": enrolment_digits,
     "list_row": list_row,
     "list_manifest": list_manifest,
 }

@@ -15,7 +15,7 @@ use crate::ids::{DeviceId, Kid, VenueId, VenueNumber};
 use crate::key_manifest::{KeyManifest, KeyRing, ManifestError};
 use crate::keys::{DeviceSigningKey, KeyError, RootVerifyingKey, root_fingerprint};
 use crate::platform::Random;
-use crate::protocol::{Certificate, EnrolAnswer, EnrolRequest, EnrolmentText};
+use crate::protocol::{Certificate, EnrolAnswer, EnrolRequest, EnrolmentDigits, EnrolmentText};
 use crate::signed::{Domain, Signed, SignedError};
 use crate::ticket::Gate;
 use crate::time::EpochSeconds;
@@ -100,6 +100,13 @@ impl Candidate {
             model: model.to_owned(),
             public_key: self.key.verifying_key().to_base64(),
         }
+    }
+
+    /// What the device shows while the server waits for an operator's word: the digits that the
+    /// operator gives there.
+    pub fn digits(&self) -> Option<EnrolmentDigits> {
+        let key = self.key.verifying_key();
+        EnrolmentDigits::derive(&self.text.token, &self.text.root_fingerprint, &key)
     }
 
     /// Checks the answer from the pinned root down to the certificate for this device's key.

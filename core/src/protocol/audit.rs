@@ -40,6 +40,10 @@ acts! {
     OperatorRemove = "operator.remove";
     /// A device was invited.
     DeviceInvite = "device.invite";
+    /// A device was confirmed by its six digits.
+    DeviceConfirm = "device.confirm";
+    /// An invitation was taken back, or the device that waits by it refused.
+    DeviceRefuse = "device.refuse";
     /// It was said of a device that nobody uses it any more.
     DeviceOutOfUse = "device.out_of_use";
     /// A session was put.

@@ -83,6 +83,12 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Device(DeviceCommand::OutOfUse { id, venue }) => {
             (at(Act::DeviceOutOfUse, venue), text(id))
         }
+        Command::Device(DeviceCommand::Confirm { id, venue, .. }) => {
+            (at(Act::DeviceConfirm, venue), text(id))
+        }
+        Command::Device(DeviceCommand::Refuse { id, venue }) => {
+            (at(Act::DeviceRefuse, venue), text(id))
+        }
         Command::Webhook(webhook) => match webhook {
             WebhookCommand::Add(add) => (at(Act::WebhookMake, &add.venue), None),
             WebhookCommand::Remove { id, venue } => (at(Act::WebhookRemove, venue), text(id)),
@@ -92,7 +98,7 @@ pub fn of(command: &Command) -> Option<Said> {
         },
         Command::Enrol(enrol) => (at(Act::DeviceInvite, &enrol.venue), None),
         Command::Venue(VenueCommand::Show { .. })
-        | Command::Device(DeviceCommand::List { .. })
+        | Command::Device(DeviceCommand::List { .. } | DeviceCommand::Waiting { .. })
         | Command::Operator(OperatorCommand::List { .. })
         | Command::Alarms(_)
         | Command::Attendance(_)

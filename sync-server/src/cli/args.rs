@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
 use stile_core::ids::{
-    Checkpoint, DeviceId, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId, VenueNumber,
-    Zone,
+    Checkpoint, DeviceId, EnrolmentId, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId,
+    VenueNumber, Zone,
 };
 use stile_core::protocol::OperatorRole;
 use stile_core::ticket::Direction;
@@ -156,6 +156,34 @@ pub struct Attendance {
 pub enum DeviceCommand {
     /// Prints the devices, one JSON object a line.
     List {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Prints the invitations that are not over, one JSON object a line: which devices wait to be
+    /// confirmed.
+    Waiting {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Confirms the device that waits by an invitation, by the six digits that it shows.
+    Confirm {
+        /// The invitation, as the device shows it.
+        #[arg(value_name = "ID")]
+        id: EnrolmentId,
+        /// The six digits that stand on the device [default: asked for].
+        #[arg(value_name = "DIGITS")]
+        digits: Vec<String>,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Takes an invitation back, or refuses the device that waits by it.
+    Refuse {
+        /// The invitation.
+        #[arg(value_name = "ID")]
+        id: EnrolmentId,
         /// The venue; may be left out where there is one only.
         #[arg(long)]
         venue: Option<VenueId>,
@@ -516,4 +544,7 @@ pub struct Enrol {
     /// one of the venue's own, the device is told to trust that one alone.
     #[arg(long, value_name = "PEM", env = "STILE_TLS_CERT")]
     pub tls_cert: Option<PathBuf>,
+    /// Enrol the first device that has the text, without the six digits that an operator compares.
+    #[arg(long)]
+    pub no_confirm: bool,
 }

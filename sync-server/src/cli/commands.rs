@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use stile_core::ids::{GateId, VenueId};
+use stile_core::ids::VenueId;
 use stile_core::policy::Policy;
 use stile_core::protocol::{EraseVisitor, NewEnrolment, NewGate};
 use stile_core::time::{EpochMillis, EpochSeconds};
@@ -175,25 +175,24 @@ pub fn enrol(
     async move |server: &Server| {
         let venue = venue_meant(server, command.venue).await?;
         let pin = tls::pin_for(place, command.tls_cert, &command.server)?;
-        print(&invite(server, &venue, command.gates, &command.server, pin).await?)
+        let request = NewEnrolment {
+            gates: command.gates,
+            server: Some(command.server.clone()),
+            confirm: !command.no_confirm,
+        };
+        let invited = server.new_enrolment(&venue, request, &command.server, pin);
+        let enrolment = invited.await?;
+        eprintln!("The text of the enrolment QR, good once and for ten minutes:");
+        print(&enrolment.text)?;
+        if !command.no_confirm {
+            eprintln!(
+                "The device then shows six digits. If you read them there, it is the right one: \
+                 stile-server device confirm {} DIGITS",
+                enrolment.enrolment_id
+            );
+        }
+        Ok(())
     }
-}
-
-/// Invites a device; says what the text is, and answers it.
-pub async fn invite(
-    server: &Server,
-    venue: &VenueId,
-    gates: Vec<GateId>,
-    url: &str,
-    pin: Option<String>,
-) -> Result<String, CliError> {
-    let request = NewEnrolment {
-        gates,
-        server: Some(url.to_owned()),
-    };
-    let enrolment = server.new_enrolment(venue, request, url, pin).await?;
-    eprintln!("The text of the enrolment QR, good once and for ten minutes:");
-    Ok(enrolment.text)
 }
 
 /// `visitor …`

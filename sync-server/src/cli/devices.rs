@@ -1,9 +1,14 @@
-//! `device …`: what each device still holds back, and which of them nothing waits for.
+//! `device …`: who waits to be confirmed, what each device still holds back, and which of them
+//! nothing waits for.
 
+use std::io::{stderr, stdin};
+
+use stile_core::protocol::EnrolmentDigits;
 use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::DeviceCommand;
+use super::ask::Ask;
 use super::commands::{print_line, venue_meant};
 
 /// `device …`
@@ -14,6 +19,31 @@ pub fn device(command: DeviceCommand) -> impl AsyncFnOnce(&Server) -> Result<(),
             let devices = server.devices(&venue).await?.devices;
             devices.iter().try_for_each(print_line)
         }
+        DeviceCommand::Waiting { venue } => {
+            let venue = venue_meant(server, venue).await?;
+            let enrolments = server.enrolments(&venue).await?.enrolments;
+            enrolments.iter().try_for_each(print_line)
+        }
+        DeviceCommand::Confirm { id, digits, venue } => {
+            let venue = venue_meant(server, venue).await?;
+            let digits = digits_of(&digits.join(" "))?;
+            let view = server.confirm_enrolment(&venue, &id, digits).await?;
+            let name = view.device.map(|device| device.name).unwrap_or_default();
+            eprintln!("The device {name:?} is confirmed, and enrols within seconds.");
+            if view.other_device_at.is_some() {
+                eprintln!(
+                    "WARNING: another device has shown the same text and was refused. Somebody may \
+                     have copied it: show texts to the device alone."
+                );
+            }
+            Ok(())
+        }
+        DeviceCommand::Refuse { id, venue } => {
+            let venue = venue_meant(server, venue).await?;
+            server.refuse_enrolment(&venue, &id).await?;
+            eprintln!("No device is enrolled by {id}.");
+            Ok(())
+        }
         DeviceCommand::OutOfUse { id, venue } => {
             let venue = venue_meant(server, venue).await?;
             server.device_out_of_use(&venue, &id).await?;
@@ -23,5 +53,17 @@ pub fn device(command: DeviceCommand) -> impl AsyncFnOnce(&Server) -> Result<(),
             );
             Ok(())
         }
+    }
+}
+
+/// The digits as they were typed, or as they are asked for.
+fn digits_of(typed: &str) -> Result<EnrolmentDigits, CliError> {
+    let read = |text: &str| text.parse().map_err(|error| format!("{error}"));
+    match typed {
+        "" => {
+            let mut ask = Ask::new(stdin().lock(), stderr(), false);
+            ask.ask("The six digits that the device shows", None, "DIGITS", read)
+        }
+        typed => read(typed).map_err(CliError::Usage),
     }
 }

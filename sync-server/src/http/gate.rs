@@ -2,13 +2,13 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{ETAG, IF_NONE_MATCH};
+use axum::http::header::{ETAG, IF_NONE_MATCH, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::poll_fn;
 use serde::Deserialize;
 use stile_core::protocol::{
-    EnrolAnswer, EnrolRequest, Lists, OutboxReport, RecordsAnswer, SignedBatch,
+    EnrolAnswer, EnrolRequest, EnrolWaiting, Lists, OutboxReport, RecordsAnswer, SignedBatch,
 };
 use stile_core::time::{EpochMillis, ServiceDay};
 use utoipa::IntoParams;
@@ -18,21 +18,36 @@ use super::answer::{Json, NDJSON, with_type};
 use super::body::{JsonBody, read_json};
 use super::params::{PathParam, QueryParams};
 use super::refusal::Refusal;
-use crate::server::Device;
+use crate::server::{Device, Enrolling};
+
+/// Seconds after which a device that waits to be confirmed asks again: soon for a person who stands
+/// before it, and a twentieth of what one address may ask.
+const WAITING_ASKS_S: u32 = 2;
 
 /// A device presents itself with the token of its enrolment QR.
 ///
-/// The same device key may repeat it while the token is good, in case the answer was lost.
+/// 202 as long as no operator has confirmed the six digits that the device shows: it asks again
+/// after `Retry-After`. The same device key may repeat it while the token is good, also in case the
+/// answer was lost.
 #[utoipa::path(
     post, path = "/v1/gate/enrol", operation_id = "enrol_device", tag = "gate",
     request_body = EnrolRequest,
-    responses((status = 200, description = "The device is one of the venue's.", body = EnrolAnswer))
+    responses(
+        (status = 200, description = "The device is one of the venue's.", body = EnrolAnswer),
+        (status = 202, description = "An operator is to confirm it.", body = EnrolWaiting),
+    )
 )]
 pub async fn enrol(
     State(app): State<App>,
     JsonBody(request): JsonBody<EnrolRequest>,
-) -> Result<Json<EnrolAnswer>, Refusal> {
-    Ok(Json(app.server().enrol(request).await?))
+) -> Result<Response, Refusal> {
+    Ok(match app.server().enrol(request).await? {
+        Enrolling::Enrolled(answer) => Json(*answer).into_response(),
+        Enrolling::Waiting(waiting) => {
+            let again = [(RETRY_AFTER, WAITING_ASKS_S.to_string())];
+            (StatusCode::ACCEPTED, again, Json(waiting)).into_response()
+        }
+    })
 }
 
 /// What a device says of its outbox beside its question: all of it, or nothing if it is of an

@@ -236,6 +236,13 @@ fn all_routes() -> Routes {
         .key(Scope::CodesMint, routes!(codes::mint))
         .key(Scope::CodesMint, routes!(codes::refresh))
         .act(Scope::Admin, Act::DeviceInvite, routes!(enrolments::invite))
+        .key(Scope::Admin, routes!(enrolments::list))
+        .act(
+            Scope::Admin,
+            Act::DeviceConfirm,
+            routes!(enrolments::confirm),
+        )
+        .act(Scope::Admin, Act::DeviceRefuse, routes!(enrolments::refuse))
         .key(Scope::Admin, routes!(devices::list))
         .act(
             Scope::Admin,

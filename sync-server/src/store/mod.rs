@@ -23,11 +23,12 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use stile_core::ids::{
-    DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
+    DeviceId, EnrolmentId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId,
+    VenueNumber,
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{
-    Attendance, ClaimAnswer, ClaimRequest, DeviceView, Operator, SessionFinality,
+    Attendance, ClaimAnswer, ClaimRequest, DeviceView, EnrolmentView, Operator, SessionFinality,
 };
 use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
@@ -426,13 +427,40 @@ pub trait Store: Send + Sync {
 
     // Devices
 
-    /// Adds an invitation to enrol. [`StoreError::Missing`] if it names a gate that is not there.
-    async fn add_enrolment(&self, venue: VenueNumber, enrolment: NewEnrolment) -> Result<()>;
+    /// Adds an invitation to enrol, and says whether it was added: not if `limit` are open already.
+    /// [`StoreError::Missing`] if it names a gate that is not there.
+    async fn add_enrolment(
+        &self,
+        venue: VenueNumber,
+        enrolment: NewEnrolment,
+        limit: usize,
+    ) -> Result<bool>;
 
     /// Enrols a device by its token. The first key that comes before the token's end has it; the
-    /// same key may come again until then and gets the same device. [`EnrolOutcome::Taken`] and
-    /// the like change nothing.
+    /// same key may come again until then and gets the same device. Where the invitation wants an
+    /// operator's word, it waits until that is given. That another key came is kept.
     async fn enrol(&self, venue: VenueNumber, claim: EnrolmentClaim) -> Result<EnrolOutcome>;
+
+    /// The invitations that are neither over, refused nor used, and those used ones that another
+    /// device showed as well, oldest first.
+    async fn enrolments(&self, venue: VenueNumber, now: EpochMillis) -> Result<Vec<EnrolmentView>>;
+
+    /// Confirms the device that waits by an invitation if the digits are its own; else counts that
+    /// they were not, and ends the invitation once that happened too often.
+    async fn confirm_enrolment(
+        &self,
+        venue: VenueNumber,
+        given: Confirmation,
+    ) -> Result<ConfirmOutcome>;
+
+    /// Takes an invitation back unless its device is enrolled; says whether there is one to take
+    /// back.
+    async fn refuse_enrolment(
+        &self,
+        venue: VenueNumber,
+        id: &EnrolmentId,
+        now: EpochMillis,
+    ) -> Result<bool>;
 
     /// The device whose bearer has this hash.
     async fn device(&self, venue: VenueNumber, bearer_hash: &[u8; 32]) -> Result<Option<Device>>;

@@ -23,7 +23,9 @@ use stile_sync_server::ServerError;
 use stile_sync_server::clock::Clock;
 use stile_sync_server::import::{LineFault, NumberedLine, TicketLine};
 use stile_sync_server::random::SystemRandom;
-use stile_sync_server::server::{Device, MasterKeySource, PullFilter, PullRequest, Server};
+use stile_sync_server::server::{
+    Device, Enrolling, MasterKeySource, PullFilter, PullRequest, Server,
+};
 use stile_sync_server::store::{LogStream, Store};
 use stile_sync_server::vault::Vault;
 
@@ -166,8 +168,16 @@ impl Bed {
         let token = self.invite().await.token;
         let key = SigningKey::from_seed(&[seed; 32]);
         let request = enrol_request(&token, &key);
-        let answer = self.server.enrol(request).await.unwrap();
+        let answer = self.enrolled(request).await;
         (key, answer)
+    }
+
+    /// The answer of a device that nobody is to confirm.
+    pub async fn enrolled(&self, request: EnrolRequest) -> EnrolAnswer {
+        match self.server.enrol(request).await.unwrap() {
+            Enrolling::Enrolled(answer) => *answer,
+            Enrolling::Waiting(waiting) => panic!("it waits for {}", waiting.enrolment_id),
+        }
     }
 
     pub async fn invite(&self) -> EnrolmentText {
@@ -175,6 +185,7 @@ impl Bed {
         let request = NewEnrolment {
             gates,
             server: None,
+            confirm: false,
         };
         let enrolment = self
             .server

@@ -204,6 +204,7 @@ fn commands_are_kept_with_the_user_who_ran_them() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
+    let invited = acts.last().unwrap()["thing"].as_str().unwrap();
     let short = |act: &Value| {
         let text = |name: &str| act[name].as_str().unwrap_or("-").to_owned();
         ["venue", "act", "thing", "result"].map(text).join(" ")
@@ -216,7 +217,7 @@ fn commands_are_kept_with_the_user_who_ran_them() {
             "museum gate.put north done".to_owned(),
             format!("museum api_key.make {id} done"),
             format!("museum api_key.revoke {id} done"),
-            "museum device.invite - done".to_owned(),
+            format!("museum device.invite {invited} done"),
         ]
     );
     assert!(

@@ -110,7 +110,11 @@ async fn a_device_enrols_once_with_its_token_and_again_only_with_its_own_key() {
     let site = Site::start().await;
     site.furnish().await;
     let invited: Enrolment = site
-        .done("POST", "/v1/enrolments", json!({"gates": ["north"]}))
+        .done(
+            "POST",
+            "/v1/enrolments",
+            json!({"gates": ["north"], "confirm": false}),
+        )
         .await;
     let text: EnrolmentText = invited.text.parse().unwrap();
     assert_eq!(text.server, format!("http://{}", site.address));

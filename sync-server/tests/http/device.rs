@@ -79,7 +79,11 @@ impl GateDevice {
             skipped_ms: AtomicI64::new(0),
         });
         let invited: Enrolment = site
-            .done("POST", "/v1/enrolments", json!({"gates": ["north"]}))
+            .done(
+                "POST",
+                "/v1/enrolments",
+                json!({"gates": ["north"], "confirm": false}),
+            )
             .await;
         let candidate = Candidate::new(invited.text.parse().unwrap(), &*machine);
         let request = candidate.request("north", "test");

@@ -19,6 +19,7 @@ mod device;
 mod document;
 mod documents;
 mod downloads;
+mod enrolments;
 mod errors;
 mod feed;
 mod filters;

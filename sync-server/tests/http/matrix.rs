@@ -5,8 +5,10 @@
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use stile_core::ids::VenueId;
-use stile_core::protocol::{EnrolRequest, NewEnrolment};
+use stile_core::keys::DeviceSigningKey;
+use stile_core::protocol::{EnrolRequest, EnrolmentText, NewEnrolment};
 use stile_sync_server::http::openapi_text;
+use stile_sync_server::server::Enrolling;
 use stile_sync_server::store::sqlite::SqliteStore;
 use stile_sync_server::store::{ApiKeyId, NewApiKey, Scope, Store};
 
@@ -127,6 +129,19 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         "/v1/enrolments",
         Keys(Admin),
         r#"{"gates":["north"]}"#,
+    ),
+    ("GET", "/v1/enrolments", Keys(Admin), ""),
+    (
+        "POST",
+        "/v1/enrolments/{enrolment_id}/confirm",
+        Keys(Admin),
+        r#"{"digits":"123456"}"#,
+    ),
+    (
+        "POST",
+        "/v1/enrolments/{enrolment_id}/refuse",
+        Keys(Admin),
+        "",
     ),
     ("GET", "/v1/devices", Keys(Admin), ""),
     (
@@ -259,20 +274,24 @@ async fn other_bearer(site: &Site) -> String {
     let invitation = NewEnrolment {
         gates: vec!["door".parse().unwrap()],
         server: None,
+        confirm: false,
     };
     let address = site.url("");
     let invited = site
         .server
         .new_enrolment(&venue, invitation, &address, None);
-    let text: stile_core::protocol::EnrolmentText = invited.await.unwrap().text.parse().unwrap();
-    let key = stile_core::keys::DeviceSigningKey::from_seed(&[77; 32]);
+    let text: EnrolmentText = invited.await.unwrap().text.parse().unwrap();
+    let key = DeviceSigningKey::from_seed(&[77; 32]);
     let request = EnrolRequest {
         token: text.token,
         name: String::new(),
         model: String::new(),
         public_key: key.verifying_key().to_base64(),
     };
-    site.server.enrol(request).await.unwrap().bearer
+    match site.server.enrol(request).await.unwrap() {
+        Enrolling::Enrolled(answer) => answer.bearer,
+        Enrolling::Waiting(_) => panic!("nobody is to confirm it"),
+    }
 }
 
 async fn callers(site: &Site, device: &Gatekeeper) -> Vec<Caller> {
@@ -364,6 +383,7 @@ fn nowhere(name: &str) -> String {
     match name {
         "service_day" => "2020-02-20".into(),
         "api_key_id" | "webhook_id" => "1".into(),
+        "enrolment_id" => "nowhere2".into(),
         _ => "nothing-of-that-name".into(),
     }
 }
@@ -483,6 +503,19 @@ async fn marked() -> (Site, Value) {
     let file = "ticket_id,order_number,session_id,label\nT1,marker,markersession,marker\n";
     let response = site.import("text/csv", file).send().await.unwrap();
     let _: Value = read(response).await;
+    let invited: Value = site
+        .done("POST", "/v1/enrolments", json!({"gates": ["markergate"]}))
+        .await;
+    let text: EnrolmentText = invited["text"].as_str().unwrap().parse().unwrap();
+    let waiting = site.request("POST", "/v1/gate/enrol").json(&EnrolRequest {
+        token: text.token,
+        name: MARKER.to_owned(),
+        model: String::new(),
+        public_key: DeviceSigningKey::from_seed(&[76; 32])
+            .verifying_key()
+            .to_base64(),
+    });
+    assert_eq!(waiting.send().await.unwrap().status(), StatusCode::ACCEPTED);
     let mut device = site.enrol(1).await;
     let ticket: Value = site.done("GET", "/v1/tickets/T1", Value::Null).await;
     let records = [device.admits(&site, &ticket), device.admits(&site, &ticket)];
@@ -541,11 +574,16 @@ async fn nobody_reads_writes_or_infers_anything_of_another_venue() {
     let own_device = devices["devices"][0]["device_id"].as_str().unwrap();
     let webhooks: Value = site.done("GET", "/v1/webhooks", Value::Null).await;
     let own_webhook = webhooks["webhooks"][0]["webhook_id"].to_string();
+    let enrolments: Value = site.done("GET", "/v1/enrolments", Value::Null).await;
+    let own_enrolment = enrolments["enrolments"][0]["enrolment_id"]
+        .as_str()
+        .unwrap();
     let day = ticket["service_day"].as_str().unwrap().to_owned();
     let here = |name: &str| match name {
         "service_day" => day.clone(),
         "api_key_id" => own_key.clone(),
         "device_id" => own_device.to_owned(),
+        "enrolment_id" => own_enrolment.to_owned(),
         "webhook_id" => own_webhook.clone(),
         "session_id" => "now".into(),
         "gate_id" => "north".into(),

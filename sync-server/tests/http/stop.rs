@@ -64,9 +64,14 @@ impl Day {
 
     async fn enrol(&self, serving: &Serving, seed: u8) -> Gatekeeper {
         let server = format!("http://{}", serving.address);
-        let text = self
-            .program
-            .run(&["enrol", "--gate", "north", "--server", &server]);
+        let text = self.program.run(&[
+            "enrol",
+            "--gate",
+            "north",
+            "--server",
+            &server,
+            "--no-confirm",
+        ]);
         let text: EnrolmentText = text.parse().unwrap();
         let key = DeviceSigningKey::from_seed(&[seed; 32]);
         let request = EnrolRequest {

@@ -23,11 +23,7 @@ async fn an_enrolled_device_gets_what_it_needs_and_a_certificate_that_it_can_che
         ("http://127.0.0.1:1", NOW.seconds())
     );
     let key = SigningKey::from_seed(&[1; 32]);
-    let answer = bed
-        .server
-        .enrol(enrol_request(&text.token, &key))
-        .await
-        .unwrap();
+    let answer = bed.enrolled(enrol_request(&text.token, &key)).await;
     assert_eq!(
         (answer.venue_id.as_str(), answer.venue_number.0),
         ("museum-01", 1)
@@ -68,9 +64,9 @@ async fn an_answer_that_was_lost_can_be_asked_for_again_and_is_the_same() {
     let (bed, _folder) = bed().await;
     let token = bed.invite().await.token;
     let key = SigningKey::from_seed(&[1; 32]);
-    let first = bed.server.enrol(enrol_request(&token, &key)).await.unwrap();
+    let first = bed.enrolled(enrol_request(&token, &key)).await;
     bed.clock.move_by(599_000);
-    let again = bed.server.enrol(enrol_request(&token, &key)).await.unwrap();
+    let again = bed.enrolled(enrol_request(&token, &key)).await;
     assert_eq!(first, again);
     let other = SigningKey::from_seed(&[2; 32]);
     let stolen = bed.server.enrol(enrol_request(&token, &other)).await;
@@ -135,6 +131,7 @@ async fn an_invitation_names_gates_that_are_there_and_a_server_that_can_be_reach
         let request = NewEnrolment {
             gates,
             server: server.map(str::to_owned),
+            confirm: true,
         };
         bed.server
             .new_enrolment(&bed.venue, request, "http://127.0.0.1:1", None)

@@ -63,6 +63,7 @@ macro_rules! every_test_for {
                 a_failed_write_leaves_nothing_behind_among_others_that_go_in,
                 keys_are_good_for_their_venues_until_they_end,
                 a_token_enrols_one_key_however_often_it_asks,
+                a_device_waits_for_its_digits_and_the_time_they_take_is_counted,
                 after_closing_nothing_is_taken;
             audit:
                 an_act_is_in_the_log_as_soon_as_it_is_stored,

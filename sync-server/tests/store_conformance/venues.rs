@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use stile_core::ids::{Kid, VenueId, VenueNumber};
+use stile_core::keys::DeviceSigningKey;
 use stile_core::policy::Policy;
+use stile_core::protocol::EnrolmentDigits;
 use stile_core::signed::Signed;
 use stile_core::time::{EpochMillis, EpochSeconds};
 use stile_sync_server::store::{
-    ApiKey, ApiKeyId, EnrolOutcome, EnrolmentClaim, NewApiKey, NewEnrolment, NewVenue, Scope,
-    SealedSecret, SecretKind, StoreError, StoredKeyManifest,
+    ApiKey, ApiKeyId, ConfirmOutcome, Confirmation, EnrolOutcome, EnrolmentClaim, NewApiKey,
+    NewEnrolment, NewVenue, Scope, SealedSecret, SecretKind, StoreError, StoredKeyManifest,
+    enrolment_id,
 };
 
 use super::Stores;
@@ -187,15 +190,16 @@ pub async fn a_token_enrols_one_key_however_often_it_asks(stores: &dyn Stores) {
     let invitation = |token: u8, gate: &str| NewEnrolment {
         token_hash: [token; 32],
         gates: vec![gate.parse().unwrap()],
+        confirm: false,
         created_at: NOW,
         expires_at: EpochSeconds(NOW.seconds().0 + 600),
     };
     assert_eq!(
-        store.add_enrolment(venue, invitation(1, "west")).await,
+        store.add_enrolment(venue, invitation(1, "west"), 9).await,
         Err(StoreError::Missing("gate"))
     );
     store
-        .add_enrolment(venue, invitation(1, "north"))
+        .add_enrolment(venue, invitation(1, "north"), 9)
         .await
         .unwrap();
     let claim = |key: u8, device: &str, ms: i64| EnrolmentClaim {
@@ -227,6 +231,92 @@ pub async fn a_token_enrols_one_key_however_often_it_asks(stores: &dyn Stores) {
     assert_eq!(store.enrol(venue, unknown).await, Ok(EnrolOutcome::Unknown));
     assert_eq!(store.device(venue, &[9; 32]).await, Ok(Some(first)));
     assert_eq!(store.device(VenueNumber(2), &[9; 32]).await, Ok(None));
+}
+
+pub async fn a_device_waits_for_its_digits_and_the_time_they_take_is_counted(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let venue = store.create_venue(new_venue("a")).await.unwrap();
+    let gate = serde_json::from_value(serde_json::json!({
+        "gate_id": "north", "checkpoint": "entry",
+    }));
+    let at = |ms: i64| EpochMillis(NOW.0 + ms);
+    store.put_gate(venue, &gate.unwrap(), at(0)).await.unwrap();
+    let invite = |token: u8, ms: i64| {
+        let invitation = NewEnrolment {
+            token_hash: [token; 32],
+            gates: vec!["north".parse().unwrap()],
+            confirm: true,
+            created_at: at(ms),
+            expires_at: EpochSeconds(at(ms).seconds().0 + 600),
+        };
+        store.add_enrolment(venue, invitation, 2)
+    };
+    let key = DeviceSigningKey::from_seed(&[1; 32]).verifying_key();
+    let root = "ab".repeat(32);
+    let claim = |ms: i64| EnrolmentClaim {
+        token_hash: [1; 32],
+        public_key: *key.as_bytes(),
+        device_id: "d1".parse().unwrap(),
+        bearer_hash: [9; 32],
+        name: "n".into(),
+        model: "m".into(),
+        now: at(ms),
+    };
+    let given = |digits: EnrolmentDigits, ms: i64| Confirmation {
+        enrolment_id: enrolment_id(&[1; 32]),
+        digits,
+        root_fingerprint: root.clone(),
+        tries: 3,
+        expires_at: EpochSeconds(at(ms).seconds().0 + 600),
+        now: at(ms),
+    };
+    let right = EnrolmentDigits::derive_from_hash(&[1; 32], &root, &key).unwrap();
+    let wrong = EnrolmentDigits::derive_from_hash(&[2; 32], &root, &key).unwrap();
+
+    // Room counts what is open: not what is over or refused.
+    assert_eq!(invite(1, 0).await, Ok(true));
+    assert_eq!(invite(2, 0).await, Ok(true));
+    assert_eq!(invite(3, 0).await, Ok(false));
+    let second = enrolment_id(&[2; 32]);
+    assert_eq!(
+        store.refuse_enrolment(venue, &second, at(0)).await,
+        Ok(true)
+    );
+    assert_eq!(invite(3, 0).await, Ok(true));
+
+    let confirm = |digits, ms| store.confirm_enrolment(venue, given(digits, ms));
+    assert_eq!(confirm(right, 1).await, Ok(ConfirmOutcome::NoDevice));
+    let expires_at = EpochSeconds(at(0).seconds().0 + 600);
+    let waiting = EnrolOutcome::Waiting { expires_at };
+    assert_eq!(store.enrol(venue, claim(1)).await, Ok(waiting.clone()));
+    assert_eq!(
+        confirm(wrong, 2).await,
+        Ok(ConfirmOutcome::Wrong { left: 2 })
+    );
+    assert_eq!(store.enrol(venue, claim(3)).await, Ok(waiting));
+    // In its last moment it is confirmed, and has ten minutes more to hear of it.
+    assert!(matches!(
+        confirm(right, 599_999).await,
+        Ok(ConfirmOutcome::Confirmed(_))
+    ));
+    assert!(matches!(
+        store.enrol(venue, claim(700_000)).await,
+        Ok(EnrolOutcome::Enrolled(_))
+    ));
+    // What was never used is forgotten a day after its end, what was used is not.
+    assert_eq!(invite(4, 2 * 86_400_000).await, Ok(true));
+    let third = Confirmation {
+        enrolment_id: enrolment_id(&[3; 32]),
+        ..given(right, 2 * 86_400_000)
+    };
+    assert_eq!(
+        store.confirm_enrolment(venue, third).await,
+        Ok(ConfirmOutcome::Unknown)
+    );
+    assert_eq!(
+        confirm(right, 2 * 86_400_000).await,
+        Ok(ConfirmOutcome::Over)
+    );
 }
 
 pub async fn after_closing_nothing_is_taken(stores: &dyn Stores) {

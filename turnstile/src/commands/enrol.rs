@@ -5,25 +5,18 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use stile_core::device::{Candidate, Device, Identity, IdentityError, LiveStatus};
+use stile_core::device::{Device, Identity, IdentityError, LiveStatus};
 use stile_core::ids::GateId;
-use stile_core::outbox::HttpAnswer;
 use stile_core::platform::Platform;
-use stile_core::protocol::{Code, EnrolAnswer, EnrolmentText, Problem};
-use tokio::time::sleep;
+use stile_core::protocol::EnrolmentText;
 
+use super::present::present;
 use super::{CommandError, machine};
-use crate::client::{Client, ClientError, complaint};
 use crate::config::CONFIG_FILE;
 use crate::event::{Event, Tell};
 use crate::platform::Linux;
 use crate::sync_loop::{Wake, Work, client_of, runtime};
-
-/// Pauses before the enrolment is sent again when no answer came: the server knows the same key
-/// again, so that a lost answer loses no token.
-const RETRY_PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
 /// What may be said beside the text.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +35,8 @@ pub fn enrol(data: &Path, text: &str, options: &EnrolOptions) -> Result<(), Comm
     prepare_folder(data)?;
     let platform: Arc<dyn Platform> = Arc::new(Linux::new().map_err(machine)?);
     let runtime = runtime().map_err(machine)?;
-    let identity = runtime.block_on(present(&text, options, &platform))?;
+    let name = options.name.clone().unwrap_or_else(host_name);
+    let identity = runtime.block_on(present(&text, &name, &model(), &platform))?;
     let gate = choose(&identity, options.gate.as_ref())?;
     identity.save(data)?;
     if let Some(gate) = &options.gate {
@@ -75,59 +69,6 @@ fn prepare_folder(data: &Path) -> Result<(), CommandError> {
         .and_then(|file| file.sync_all())
         .and_then(|()| fs::remove_file(&probe))
         .map_err(storage)
-}
-
-async fn present(
-    text: &EnrolmentText,
-    options: &EnrolOptions,
-    platform: &Arc<dyn Platform>,
-) -> Result<Identity, CommandError> {
-    // A board with a clock of 1970 still knows the time of the text.
-    let (clock, floor) = (Arc::clone(platform), text.time.millis());
-    let client = Client::new(
-        &text.server,
-        text.ca_pin.as_deref(),
-        Arc::new(move || clock.moment().wall.max(floor)),
-        Arc::clone(platform),
-    )?;
-    let candidate = Candidate::new(text.clone(), platform.as_ref());
-    let name = options.name.clone().unwrap_or_else(host_name);
-    let request = candidate.request(&name, &model());
-    let mut pauses = RETRY_PAUSES.into_iter();
-    let answer = loop {
-        let answer = async { client.enrol(&request).await?.read().await };
-        match (answer.await, pauses.next()) {
-            (Ok(answer), _) => break answer,
-            (Err(ClientError::Transport(_)), Some(pause)) => sleep(pause).await,
-            (Err(error), _) => {
-                return Err(CommandError::Failed(format!(
-                    "{error}; is {} right, and reachable from here?",
-                    text.server
-                )));
-            }
-        }
-    };
-    let answer = read(&answer, &text.server)?;
-    Ok(candidate.accept(answer)?)
-}
-
-fn read(answer: &HttpAnswer, server: &str) -> Result<EnrolAnswer, CommandError> {
-    if let (200 | 201, Ok(good)) = (answer.status, serde_json::from_slice(&answer.body)) {
-        return Ok(good);
-    }
-    let problem = serde_json::from_slice::<Problem>(&answer.body).ok();
-    Err(CommandError::Failed(match problem {
-        Some(problem) if problem.code == Code::EnrolmentRefused => format!(
-            "{}; make a new enrolment text at the server and use it within ten minutes",
-            problem.detail
-        ),
-        Some(_) => format!("the server refuses: {}", complaint(answer)),
-        None => format!(
-            "{server} is no Stile server, or something stands between (a sign-in page, a proxy): \
-             it answered {}",
-            answer.status
-        ),
-    }))
 }
 
 fn choose(identity: &Identity, asked: Option<&GateId>) -> Result<GateId, CommandError> {
@@ -190,7 +131,7 @@ fn print_lists(live: &LiveStatus) {
 }
 
 /// Whoever does not listen misses only this.
-fn say(line: &str) {
+pub fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 

@@ -8,6 +8,7 @@ mod enrol;
 mod explain;
 mod export;
 mod open;
+mod present;
 mod run;
 mod set_clock;
 mod setup;

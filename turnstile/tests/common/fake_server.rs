@@ -18,12 +18,12 @@ use axum::{Json, Router};
 use stile_core::ids::RecordId;
 use stile_core::keys::DeviceVerifyingKey;
 use stile_core::protocol::{
-    Batch, Code, EnrolRequest, EnrolmentText, Filed, ListManifest, Lists, Problem, RecordHead,
-    RecordResult, RecordsAnswer, SignedBatch, TIME_HEADER,
+    Batch, Code, EnrolRequest, EnrolWaiting, EnrolmentDigits, EnrolmentText, Filed, ListManifest,
+    Lists, Problem, RecordHead, RecordResult, RecordsAnswer, SignedBatch, TIME_HEADER,
 };
 use stile_core::signed::{Domain, Signed};
 use stile_core::ticket::Ticket;
-use stile_core::time::{EpochMillis, ServiceDay};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use tokio::runtime::Runtime;
 
 use super::venue::{NINE, Venue, id};
@@ -44,10 +44,22 @@ pub enum Behaviour {
     Problem(Code),
 }
 
+/// What an operator at the server says of the device that enrols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// None is wanted.
+    NotWanted,
+    /// None yet: the device waits.
+    Awaited,
+    /// It is not to be enrolled, for this reason.
+    Refused(&'static str),
+}
+
 /// What the server has and has seen.
 pub struct Books {
     pub venue: Venue,
     behaviour: Mutex<Behaviour>,
+    word: Mutex<Word>,
     started: Instant,
     clock_ms: AtomicI64,
     device_key: Mutex<Option<String>>,
@@ -77,6 +89,7 @@ impl FakeServer {
         let books = Arc::new(Books {
             venue,
             behaviour: Mutex::new(Behaviour::Right),
+            word: Mutex::new(Word::NotWanted),
             started: Instant::now(),
             clock_ms: AtomicI64::new(NINE * 1000),
             device_key: Mutex::default(),
@@ -110,6 +123,24 @@ impl FakeServer {
             books,
             runtime: Some(runtime),
         }
+    }
+
+    /// What the operator says from now on.
+    pub fn say(&self, word: Word) {
+        *self.books.word.lock().unwrap() = word;
+    }
+
+    /// Another device may enrol by the same text.
+    pub fn forget_device(&self) {
+        *self.books.device_key.lock().unwrap() = None;
+    }
+
+    /// The digits of the device that enrols, as the operator's server has them.
+    pub fn digits(&self) -> EnrolmentDigits {
+        let key = self.books.device_key.lock().unwrap();
+        let key = DeviceVerifyingKey::from_base64(key.as_ref().unwrap()).unwrap();
+        let root = self.books.venue.enrolment_text().root_fingerprint;
+        EnrolmentDigits::derive(TOKEN, &root, &key).unwrap()
     }
 
     /// Goes away, as if unplugged.
@@ -231,6 +262,18 @@ async fn enrol(State(books): State<Arc<Books>>, Json(request): Json<EnrolRequest
         return problem(Code::EnrolmentRefused, "the token is wrong, used or over");
     }
     *key = Some(request.public_key.clone());
+    match *books.word.lock().unwrap() {
+        Word::NotWanted => {}
+        Word::Awaited => {
+            let waiting = EnrolWaiting {
+                enrolment_id: "abcdefg7".parse().unwrap(),
+                expires_at: EpochSeconds(books.now().seconds().0 + 600),
+            };
+            let again = [("retry-after", "1")];
+            return (StatusCode::ACCEPTED, again, Json(waiting)).into_response();
+        }
+        Word::Refused(why) => return problem(Code::EnrolmentRefused, why),
+    }
     Json(books.venue.enrol(&request)).into_response()
 }
 

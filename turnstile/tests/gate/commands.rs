@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 use stile_core::policy::Isolation;
 use stile_core::protocol::Code;
 
-use crate::common::fake_server::{Behaviour, FakeServer};
-use crate::common::process::{Place, Scene, call, error_of, eventually, text_of};
+use crate::common::fake_server::{Behaviour, FakeServer, Word};
+use crate::common::process::{Place, Scene, call, error_of, eventually, program, text_of};
 use crate::common::venue::{NINE, Venue};
 
 fn code_of(output: &std::process::Output) -> i32 {
@@ -105,6 +107,66 @@ fn enrolment_at_the_wrong_server_or_behind_a_captive_portal_saves_nothing() {
     );
     assert!(!place.data().join("identity.json").exists());
     drop(away);
+}
+
+/// An enrolment that waits for the operator, whose digits are on its screen.
+fn waiting(server: &FakeServer, place: &Place) -> Child {
+    server.say(Word::Awaited);
+    let mut command = program(&place.data(), &["enrol", &server.enrolment_text()]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    let told = lines.find_map(|line| {
+        line.unwrap()
+            .split_once("device confirm abcdefg7 ")
+            .map(|(_, digits)| digits.to_owned())
+    });
+    assert_eq!(told, Some(server.digits().to_string()));
+    child
+}
+
+#[test]
+fn a_device_shows_its_digits_and_goes_on_once_they_are_confirmed() {
+    let server = FakeServer::start(Venue::new());
+    let place = Place::default();
+    let mut child = waiting(&server, &place);
+    assert!(child.try_wait().unwrap().is_none());
+    assert!(!place.data().join("identity.json").exists());
+    // A server that is away or busy meanwhile, and a proxy that says so, change nothing.
+    for behaviour in [
+        Behaviour::Problem(Code::StoreUnavailable),
+        Behaviour::Page(502),
+    ] {
+        let before = server.requests();
+        server.behave(behaviour);
+        eventually("it asks again", || server.requests() > before);
+    }
+    server.behave(Behaviour::Right);
+    server.say(Word::NotWanted);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", error_of(&output));
+    assert!(place.data().join("identity.json").exists());
+}
+
+#[test]
+fn a_device_that_the_operator_refuses_says_so_and_keeps_nothing() {
+    let server = FakeServer::start(Venue::new());
+    for why in [
+        "an operator has refused this device",
+        "this enrolment code is over",
+    ] {
+        let place = Place::default();
+        server.forget_device();
+        let child = waiting(&server, &place);
+        server.say(Word::Refused(why));
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code_of(&output), 1);
+        assert!(error_of(&output).contains(why), "{}", error_of(&output));
+        assert!(!place.data().join("identity.json").exists());
+    }
 }
 
 #[test]

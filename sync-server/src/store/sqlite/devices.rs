@@ -1,12 +1,11 @@
-//! Tables `enrolments`, `devices`.
+//! Table `devices`.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::ids::{DeviceId, GateId, VenueNumber};
-use stile_core::time::{EpochMillis, EpochSeconds};
+use stile_core::time::EpochMillis;
 
-use super::columns::{joined, list, millis, millis_if_any, parsed, parsed_if_any, seconds};
-use super::gates;
-use crate::store::{Device, EnrolOutcome, EnrolmentClaim, NewEnrolment, Result, StoreError};
+use super::columns::{joined, list, millis, millis_if_any, parsed};
+use crate::store::{Device, EnrolmentClaim, Result};
 
 macro_rules! device_where {
     ($rest:literal) => {
@@ -18,79 +17,7 @@ macro_rules! device_where {
     };
 }
 
-pub(super) fn add_enrolment(
-    connection: &Connection,
-    venue: VenueNumber,
-    enrolment: &NewEnrolment,
-) -> Result<()> {
-    for gate in &enrolment.gates {
-        gates::get(connection, venue, gate)?.ok_or(StoreError::Missing("gate"))?;
-    }
-    connection.execute(
-        "INSERT INTO enrolments (venue, token_hash, gates, created_at, expires_at)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![
-            venue.0,
-            enrolment.token_hash,
-            joined(&enrolment.gates),
-            enrolment.created_at.0,
-            enrolment.expires_at.0
-        ],
-    )?;
-    Ok(())
-}
-
-struct Invitation {
-    gates: Vec<GateId>,
-    expires_at: EpochSeconds,
-    used_by: Option<([u8; 32], DeviceId)>,
-}
-
-pub(super) fn enrol(
-    connection: &Connection,
-    venue: VenueNumber,
-    claim: &EnrolmentClaim,
-) -> Result<EnrolOutcome> {
-    let Some(invitation) = invitation(connection, venue, &claim.token_hash)? else {
-        return Ok(EnrolOutcome::Unknown);
-    };
-    if claim.now.seconds() >= invitation.expires_at {
-        return Ok(EnrolOutcome::Over);
-    }
-    let device_id = match invitation.used_by {
-        Some((key, _)) if key != claim.public_key => return Ok(EnrolOutcome::Taken),
-        Some((_, device_id)) => device_id,
-        None => {
-            add_device(connection, venue, claim, &invitation.gates)?;
-            claim.device_id.clone()
-        }
-    };
-    let mut statement = connection.prepare_cached(device_where!("device_id = ?2"))?;
-    let device = statement.query_row(params![venue.0, device_id.as_str()], device)?;
-    Ok(EnrolOutcome::Enrolled(device))
-}
-
-fn invitation(
-    connection: &Connection,
-    venue: VenueNumber,
-    token_hash: &[u8; 32],
-) -> Result<Option<Invitation>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT gates, expires_at, public_key, device_id FROM enrolments
-         WHERE venue = ?1 AND token_hash = ?2",
-    )?;
-    let invitation = statement.query_row(params![venue.0, token_hash], |row| {
-        let key: Option<[u8; 32]> = row.get(2)?;
-        Ok(Invitation {
-            gates: list(row, 0)?,
-            expires_at: seconds(row, 1)?,
-            used_by: key.zip(parsed_if_any(row, 3)?),
-        })
-    });
-    Ok(invitation.optional()?)
-}
-
-fn add_device(
+pub(super) fn add(
     connection: &Connection,
     venue: VenueNumber,
     claim: &EnrolmentClaim,
@@ -111,17 +38,13 @@ fn add_device(
             claim.now.0
         ],
     )?;
-    connection.execute(
-        "UPDATE enrolments SET public_key = ?3, device_id = ?4
-         WHERE venue = ?1 AND token_hash = ?2",
-        params![
-            venue.0,
-            claim.token_hash,
-            claim.public_key,
-            claim.device_id.as_str()
-        ],
-    )?;
     Ok(())
+}
+
+/// A device that is there.
+pub(super) fn by_id(connection: &Connection, venue: VenueNumber, id: &DeviceId) -> Result<Device> {
+    let mut statement = connection.prepare_cached(device_where!("device_id = ?2"))?;
+    Ok(statement.query_row(params![venue.0, id.as_str()], device)?)
 }
 
 pub(super) fn by_bearer(

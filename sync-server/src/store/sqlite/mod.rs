@@ -11,6 +11,7 @@ mod claims;
 mod columns;
 mod devices;
 mod document_keys;
+mod enrolments;
 mod erasure;
 mod errors;
 mod events;
@@ -53,11 +54,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stile_core::ids::{
-    DeviceId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId, VenueNumber,
+    DeviceId, EnrolmentId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId,
+    VenueNumber,
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{
-    Attendance, ClaimAnswer, ClaimRequest, DeviceView, Operator, SessionFinality,
+    Attendance, ClaimAnswer, ClaimRequest, DeviceView, EnrolmentView, Operator, SessionFinality,
 };
 use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
@@ -539,15 +541,48 @@ impl Store for SqliteStore {
         Ok(snapshot.map(|snapshot| Box::new(snapshot) as Box<dyn ListSnapshot>))
     }
 
-    async fn add_enrolment(&self, venue: VenueNumber, enrolment: NewEnrolment) -> Result<()> {
+    async fn add_enrolment(
+        &self,
+        venue: VenueNumber,
+        enrolment: NewEnrolment,
+        limit: usize,
+    ) -> Result<bool> {
         self.writer
-            .write(move |db| devices::add_enrolment(db, venue, &enrolment))
+            .write(move |db| enrolments::add(db, venue, &enrolment, limit))
             .await
     }
 
     async fn enrol(&self, venue: VenueNumber, claim: EnrolmentClaim) -> Result<EnrolOutcome> {
         self.writer
-            .write(move |db| devices::enrol(db, venue, &claim))
+            .write(move |db| enrolments::enrol(db, venue, &claim))
+            .await
+    }
+
+    async fn enrolments(&self, venue: VenueNumber, now: EpochMillis) -> Result<Vec<EnrolmentView>> {
+        self.readers
+            .read(move |db| enrolments::views(db, venue, now))
+            .await
+    }
+
+    async fn confirm_enrolment(
+        &self,
+        venue: VenueNumber,
+        given: Confirmation,
+    ) -> Result<ConfirmOutcome> {
+        self.writer
+            .write(move |db| enrolments::confirm(db, venue, &given))
+            .await
+    }
+
+    async fn refuse_enrolment(
+        &self,
+        venue: VenueNumber,
+        id: &EnrolmentId,
+        now: EpochMillis,
+    ) -> Result<bool> {
+        let id = id.clone();
+        self.writer
+            .write(move |db| enrolments::refuse(db, venue, &id, now))
             .await
     }
 

@@ -179,6 +179,7 @@ impl Venue for RunningVenue {
             &NewEnrolment {
                 gates: gates.to_vec(),
                 server: Some(network.url()),
+                confirm: false,
             },
         )?;
         let enrolled = RunningDevice::enrol(

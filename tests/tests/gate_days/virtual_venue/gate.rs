@@ -42,6 +42,7 @@ impl VirtualDevice {
             &NewEnrolment {
                 gates: gates.to_vec(),
                 server: Some("http://127.0.0.1:80".into()),
+                confirm: false,
             },
         )?;
         let text: EnrolmentText = invitation.text.parse()?;
