@@ -1,6 +1,8 @@
 //! Tickets, sessions and gates as a gate holds them. What the booking back end sends is wider
 //! (names, phones) and lives on the server only.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -176,6 +178,52 @@ pub struct Session {
     /// A word for guards and visitors, such as why it is cancelled; empty if none.
     #[serde(default)]
     pub note: String,
+    /// Persons that it takes at once, if anybody says. Gates admit by tickets alone and make
+    /// nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+    /// The same of zones while it takes place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub zone_capacities: BTreeMap<Zone, Capacity>,
+}
+
+/// Most persons of a [`Capacity`]: no museum takes as many.
+pub const MOST_CAPACITY: u32 = 1_000_000;
+
+/// A number is no capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a capacity is 1 to {MOST_CAPACITY} persons")]
+pub struct CapacityError;
+
+/// Persons that something takes at once, 1 to 1,000,000.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(try_from = "u32", into = "u32")]
+#[schema(value_type = u32, minimum = 1, maximum = 1_000_000)]
+pub struct Capacity(u32);
+
+impl Capacity {
+    /// The persons.
+    pub fn persons(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u32> for Capacity {
+    type Error = CapacityError;
+    fn try_from(persons: u32) -> Result<Self, CapacityError> {
+        match persons {
+            1..=MOST_CAPACITY => Ok(Self(persons)),
+            _ => Err(CapacityError),
+        }
+    }
+}
+
+impl From<Capacity> for u32 {
+    fn from(capacity: Capacity) -> Self {
+        capacity.0
+    }
 }
 
 /// Which way people pass a gate.

@@ -6,15 +6,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use stile_core::admissions::{Fold, Movement, attended, fold};
-use stile_core::ids::{Checkpoint, GateId, RecordId, SessionId};
+use stile_core::ids::{Checkpoint, GateId, RecordId, SessionId, Zone};
 use stile_core::protocol::{
     Attendance, AttendanceGroup, Finality, RecordHead, SessionAttendance, SessionFinality,
-    WalkInCount,
+    WalkInCount, ZoneOccupancy,
 };
-use stile_core::ticket::Session;
+use stile_core::ticket::{Capacity, Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 use crate::admissions::{UnreadableRecord, movement_of};
+use crate::occupancy::{GateZones, Inside, share};
 
 /// What counts are told apart by.
 #[derive(
@@ -73,6 +74,7 @@ enum Group {
 pub struct Tally {
     by: GroupBy,
     zone: TimeZone,
+    gates: GateZones,
     groups: BTreeMap<Group, Counts>,
     sessions: BTreeSet<SessionId>,
     refused_elsewhere: BTreeMap<String, u64>,
@@ -98,6 +100,9 @@ struct Counts {
     sessions: BTreeSet<SessionId>,
     conflicts_open: u64,
     conflicts_cleared: u64,
+    inside: Inside,
+    capacity: Option<Capacity>,
+    zone_capacities: BTreeMap<Zone, Capacity>,
 }
 
 impl Counts {
@@ -170,10 +175,11 @@ pub struct TicketMovement {
 
 impl Tally {
     /// Nothing counted yet.
-    pub fn new(by: GroupBy, zone: TimeZone) -> Self {
+    pub fn new(by: GroupBy, zone: TimeZone, gates: Vec<Gate>) -> Self {
         Self {
             by,
             zone,
+            gates: GateZones::of(gates),
             groups: BTreeMap::new(),
             sessions: BTreeSet::new(),
             refused_elsewhere: BTreeMap::new(),
@@ -219,6 +225,16 @@ impl Tally {
             if !movement.taken_back {
                 let here = checkpoints.entry(movement.checkpoint).or_default();
                 here.extend(movement_of(head));
+            }
+        }
+        if self.by == GroupBy::Session {
+            let group = self.session_group(session, day);
+            self.of(group.clone(), Some(session));
+            if let Some(counts) = self.groups.get_mut(&group) {
+                let (admits, reentry) = (ticket.admits, session.reentry);
+                counts
+                    .inside
+                    .add(admits, reentry, &checkpoints, &self.gates);
             }
         }
         let folds = checkpoints
@@ -382,6 +398,11 @@ impl Tally {
     fn of(&mut self, group: Group, session: Option<&Session>) -> &mut Counts {
         let counts = self.groups.entry(group).or_default();
         if let Some(session) = session {
+            if counts.sessions.is_empty() {
+                counts.inside = Inside::of(session);
+                counts.capacity = session.capacity;
+                counts.zone_capacities.clone_from(&session.zone_capacities);
+            }
             counts.name.clone_from(&session.name);
             counts.sessions.insert(session.session_id.clone());
             self.sessions.insert(session.session_id.clone());
@@ -405,6 +426,24 @@ fn of_session(
         starts_at,
         persons: counts.persons,
         tickets: counts.tickets,
+        inside: counts.inside.persons,
+        capacity: counts.capacity,
+        share_of_capacity: counts
+            .capacity
+            .map(|capacity| share(counts.inside.persons, capacity)),
+        zones: counts
+            .zone_capacities
+            .into_iter()
+            .map(|(zone, capacity)| {
+                let inside = counts.inside.zones.get(&zone).copied().unwrap_or(0);
+                ZoneOccupancy {
+                    zone,
+                    inside,
+                    capacity,
+                    share_of_capacity: share(inside, capacity),
+                }
+            })
+            .collect(),
         expected: counts.expected,
         booked: counts.booked,
         rate_of_expected: rate(counts.persons, counts.expected),

@@ -16,6 +16,7 @@ pub mod last_backup;
 mod lists;
 pub mod log_filter;
 pub mod metrics;
+mod occupancy;
 pub mod random;
 pub mod server;
 pub mod small_file;

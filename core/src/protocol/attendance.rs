@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Finality;
-use crate::ids::SessionId;
-use crate::ticket::Direction;
+use crate::ids::{SessionId, Zone};
+use crate::ticket::{Capacity, Direction};
 use crate::time::{EpochSeconds, ServiceDay};
 
 /// Attendance over a span of service days.
@@ -52,6 +52,16 @@ pub struct SessionAttendance {
     pub persons: u64,
     /// Tickets of which at least one person attended.
     pub tickets: u64,
+    /// Persons who are inside: those who entered and were not seen to leave. Who enters again with
+    /// `free` re-entry is the same person. Of several checkpoints the one with most counts. Persons
+    /// without a ticket are of no session.
+    pub inside: u64,
+    /// Persons that it takes at once; null where nobody says.
+    pub capacity: Option<Capacity>,
+    /// `inside` / `capacity`; above 1 where there are more. Null without a capacity.
+    pub share_of_capacity: Option<f64>,
+    /// The zones that it gives a capacity.
+    pub zones: Vec<ZoneOccupancy>,
     /// Persons of its valid tickets, and those who attended by others.
     pub expected: u64,
     /// Persons of all its tickets, whatever their status, and those who attended by tickets that
@@ -84,6 +94,20 @@ pub struct SessionAttendance {
     pub no_show_tickets: Option<u64>,
     /// How complete these counts are.
     pub finality: Finality,
+}
+
+/// A zone during a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ZoneOccupancy {
+    /// The zone.
+    pub zone: Zone,
+    /// Persons of the session who are in it: admitted at a gate to it, and not seen to leave by one
+    /// of it or of no zone.
+    pub inside: u64,
+    /// Persons that it takes at once.
+    pub capacity: Capacity,
+    /// `inside` / `capacity`; above 1 where there are more.
+    pub share_of_capacity: f64,
 }
 
 /// What came of a day, gate, hour or category. Practice counts nowhere.

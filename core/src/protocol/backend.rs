@@ -1,5 +1,7 @@
 //! What the booking back end and the operator say to the server, and what it answers.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -9,7 +11,9 @@ use crate::ids::{
     Checkpoint, GateId, LastFour, OrderNumber, RecordId, SessionId, TicketId, TicketNumber, Zone,
 };
 use crate::policy::Policy;
-use crate::ticket::{CancelCause, Direction, Gate, Reentry, Session, SessionStatus, TicketStatus};
+use crate::ticket::{
+    CancelCause, Capacity, Direction, Gate, Reentry, Session, SessionStatus, TicketStatus,
+};
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 /// A point in time as a booking system has it: epoch seconds, RFC 3339 with an offset, or a local
@@ -55,6 +59,13 @@ pub struct NewSession {
     /// A word for guards and visitors.
     #[serde(default)]
     pub note: String,
+    /// Persons that it takes at once; alarms open at 80 and 100 percent of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+    /// The same of zones while it takes place, by zone: `{"A": 200}`. Persons are in a zone when
+    /// they were admitted at a gate to it, until they leave by one of it or of no zone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub zone_capacities: BTreeMap<Zone, Capacity>,
 }
 
 /// The answer to `PUT /v1/policy`.

@@ -396,5 +396,7 @@ pub fn session(session_id: &str) -> Session {
         reentry: Reentry::None,
         status: SessionStatus::Open,
         note: String::new(),
+        capacity: None,
+        zone_capacities: std::collections::BTreeMap::new(),
     }
 }

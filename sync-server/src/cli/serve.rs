@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stile_sync_server::clock::SystemClock;
 use stile_sync_server::config::{Limits, Rates, Webhooks};
@@ -35,6 +35,11 @@ const HOUSEKEEPING: Duration = Duration::from_secs(24 * 3600);
 const FINALITY: Duration = Duration::from_secs(60);
 /// How often alarms are looked for.
 const ALARMS: Duration = Duration::from_secs(60);
+/// How often it is counted who is inside, at least this long after the last time …
+const CAPACITY: Duration = Duration::from_secs(5);
+/// … and this many times as long as that took: of one reader it takes a twentieth, however large
+/// the day is.
+const CAPACITY_REST: u32 = 20;
 /// How long blocking threads are waited for after the store is closed: whatever they still do
 /// was not answered.
 const LEAVE_TIME: Duration = Duration::from_millis(500);
@@ -125,6 +130,7 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
     let housekeeping = tokio::spawn(keep_house(server.clone()));
     let finals = tokio::spawn(keep_final(server.clone()));
     let alarms = tokio::spawn(watch_for_alarms(server.clone()));
+    let capacity = tokio::spawn(watch_capacity(server.clone()));
     let webhooks = tokio::spawn(deliver(server.clone(), limits.webhooks.clone()));
     let freshness = tokio::spawn(keep_pair_fresh(tls.clone(), hangups));
     let own = Own::in_folder(&place.data, None);
@@ -134,7 +140,15 @@ async fn serve(place: &Place, args: &Serve, tls: Option<Arc<Served>>) -> Result<
         server.stop_waiting();
     };
     http::serve(listener, acceptor, router, &limits, stopped).await;
-    let tasks = [housekeeping, finals, alarms, webhooks, freshness, renewals];
+    let tasks = [
+        housekeeping,
+        finals,
+        alarms,
+        capacity,
+        webhooks,
+        freshness,
+        renewals,
+    ];
     tasks
         .into_iter()
         .chain(watched)
@@ -204,6 +218,17 @@ async fn watch_for_alarms(server: Arc<Server>) {
         if let Err(error) = server.check_alarms().await {
             warn!(%error, "alarms are looked for again in a minute");
         }
+    }
+}
+
+/// Opens and ends alarms about capacity.
+async fn watch_capacity(server: Arc<Server>) {
+    loop {
+        let began = Instant::now();
+        if let Err(error) = server.check_capacity().await {
+            warn!(%error, "who is inside is counted again");
+        }
+        tokio::time::sleep(CAPACITY.max(began.elapsed() * CAPACITY_REST)).await;
     }
 }
 

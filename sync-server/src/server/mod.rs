@@ -5,6 +5,7 @@ mod alarms;
 mod api_keys;
 mod attendance;
 mod audit;
+mod capacity;
 mod check_in_log;
 mod claims;
 mod devices;

@@ -76,6 +76,7 @@ fn session_of(id: SessionId, new: NewSession, zone: &TimeZone) -> Result<Session
     check_text("name", &new.name)?;
     check_text("note", &new.note)?;
     check_zones(new.zones.len())?;
+    check_zones(new.zone_capacities.len())?;
     let time = |field, input: &TimeInput| {
         point(input, zone).map_err(|error| ServerError::invalid(field, error))
     };
@@ -108,6 +109,8 @@ fn session_of(id: SessionId, new: NewSession, zone: &TimeZone) -> Result<Session
         reentry: new.reentry,
         status: new.status,
         note: new.note,
+        capacity: new.capacity,
+        zone_capacities: new.zone_capacities,
     })
 }
 

@@ -626,6 +626,10 @@ pub trait Store: Send + Sync {
         now: EpochMillis,
     ) -> Result<u64>;
 
+    /// Who is inside of the sessions that take place now, until the later of their end and that of
+    /// their admission, and that say what they, or zones during them, take.
+    async fn occupancy(&self, venue: VenueNumber, now: EpochSeconds) -> Result<Vec<Occupancy>>;
+
     /// When [`Store::upsert_tickets`] last took a line, [`Store::apply_set`] a set, or
     /// [`Store::change_tickets`] an act of the venue; none before the first.
     async fn ticket_feed(&self, venue: VenueNumber) -> Result<Option<EpochMillis>>;

@@ -11,6 +11,7 @@ mod api_doc;
 mod api_keys;
 mod audit;
 mod bodies;
+mod capacity;
 mod changes;
 mod commands;
 mod day;

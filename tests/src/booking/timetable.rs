@@ -2,6 +2,8 @@
 //! round the clock and a night session over midnight, all of one service day, and a session on
 //! the day before and on the day after.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -104,6 +106,8 @@ impl Slot {
             reentry: Reentry::None,
             status: self.status,
             note: self.note.clone(),
+            capacity: None,
+            zone_capacities: BTreeMap::new(),
         }
     }
 }

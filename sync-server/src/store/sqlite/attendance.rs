@@ -10,7 +10,7 @@ use stile_core::time::ServiceDay;
 
 use super::columns::{count, parsed, word};
 use super::standings::damaged;
-use super::{finality, refusals, removal, sessions};
+use super::{finality, gates, refusals, removal, sessions};
 use crate::attendance::{AttendanceQuery, Tally, TicketMovement, TicketOfDay};
 use crate::store::{Result, StoreError};
 
@@ -27,7 +27,7 @@ pub(super) fn attendance(
             .fold(query.from.clone(), |from, first| from.max(first.clone())),
         ..query.clone()
     };
-    let mut tally = Tally::new(query.by, query.zone.clone());
+    let mut tally = Tally::new(query.by, query.zone.clone(), gates::all(connection, venue)?);
     let sessions: HashMap<SessionId, Session> = sessions::all(connection, venue, None)?
         .into_iter()
         .map(|session| (session.session_id.clone(), session))

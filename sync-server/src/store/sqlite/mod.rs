@@ -25,6 +25,7 @@ mod lists;
 mod log_spans;
 mod logs;
 mod moves;
+mod occupancy;
 mod open;
 mod operators;
 mod pulling;
@@ -732,6 +733,12 @@ impl Store for SqliteStore {
     ) -> Result<u64> {
         self.writer
             .write(move |db| alarms::change(db, venue, &changes, now))
+            .await
+    }
+
+    async fn occupancy(&self, venue: VenueNumber, now: EpochSeconds) -> Result<Vec<Occupancy>> {
+        self.readers
+            .read(move |db| occupancy::occupancy(db, venue, now))
             .await
     }
 

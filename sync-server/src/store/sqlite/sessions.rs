@@ -2,21 +2,21 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::ids::{SessionId, VenueNumber};
-use stile_core::ticket::Session;
+use stile_core::ticket::{Capacity, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
-use super::columns::{count, joined, list, parsed, seconds, word};
+use super::columns::{count, joined, json, list, number, parsed, seconds, word};
 use super::feed::Feed;
 use super::lists::{Versions, settings_changed, settle_bounds};
 use super::words::Word;
 use super::{moves, standings};
-use crate::store::{Change, Result};
+use crate::store::{Change, Result, StoreError};
 
 macro_rules! session_where {
     ($rest:literal) => {
         concat!(
             "SELECT session_id, service_day, name, starts_at, ends_at, admit_from, admit_until,
-                    zones, reentry, status, note
+                    zones, reentry, status, note, capacity, zone_capacities
              FROM sessions WHERE venue = ?1 ",
             $rest
         )
@@ -75,11 +75,14 @@ fn write(
     session: &Session,
     now: EpochMillis,
 ) -> Result<()> {
+    let zone_capacities = serde_json::to_string(&session.zone_capacities)
+        .map_err(|error| StoreError::Fault(error.to_string()))?;
     connection.execute(
         "INSERT OR REPLACE INTO sessions
          (venue, session_id, service_day, name, starts_at, ends_at, admit_from, admit_until,
-          zones, reentry, status, note, cancelled_at)
+          zones, reentry, status, note, capacity, zone_capacities, cancelled_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+                 ?14, ?15,
                  CASE ?11 WHEN 'cancelled'
                  THEN coalesce((SELECT cancelled_at FROM sessions
                                 WHERE venue = ?1 AND session_id = ?2), ?13) END)",
@@ -96,7 +99,9 @@ fn write(
             session.reentry.word(),
             session.status.word(),
             session.note,
-            now.0
+            now.0,
+            session.capacity.map(Capacity::persons),
+            zone_capacities
         ],
     )?;
     Ok(())
@@ -159,7 +164,28 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         reentry: word(row, 8)?,
         status: word(row, 9)?,
         note: row.get(10)?,
+        capacity: row
+            .get::<_, Option<u32>>(11)?
+            .map(|_| number(row, 11, |n| Capacity::try_from(u32::try_from(n).ok()?).ok()))
+            .transpose()?,
+        zone_capacities: json(row, 12)?,
     })
+}
+
+/// The sessions that take place now and say what they, or zones during them, take.
+pub(super) fn with_capacity(
+    connection: &Connection,
+    venue: VenueNumber,
+    now: EpochSeconds,
+) -> Result<Vec<Session>> {
+    let mut statement = connection.prepare_cached(session_where!(
+        "AND (capacity IS NOT NULL OR zone_capacities <> '{}') AND status = 'open'
+         AND admit_from <= ?2 AND ?2 < max(ends_at, admit_until)
+         ORDER BY starts_at, session_id"
+    ))?;
+    Ok(statement
+        .query_map(params![venue.0, now.0], session)?
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// How many sessions of a venue admit now.

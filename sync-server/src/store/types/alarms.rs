@@ -1,6 +1,11 @@
 //! Alarms: what is opened and ended, and what the rules about tickets go by.
 
+use std::collections::BTreeMap;
+
 pub use stile_core::protocol::{Alarm, AlarmDetail, AlarmKind};
+
+use stile_core::ids::Zone;
+use stile_core::ticket::Session;
 
 /// Opens or ends an alarm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,4 +38,15 @@ pub struct DayOutlook {
     pub open_sessions: u64,
     /// Whether one of these has a ticket that is valid, or waits to be paid.
     pub has_tickets: bool,
+}
+
+/// A session that takes place, and who is inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occupancy {
+    /// The session.
+    pub session: Session,
+    /// Its persons who are inside.
+    pub persons: u64,
+    /// Those in each zone that it gives a capacity.
+    pub zones: BTreeMap<Zone, u64>,
 }
