@@ -22,6 +22,7 @@ pub mod server;
 pub mod small_file;
 pub mod store;
 pub mod tls;
+pub mod traced;
 pub mod vault;
 mod venue_keys;
 pub mod webhooks;

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName};
 use data_encoding::HEXLOWER;
 
 use crate::random::{SystemRandom, random_bytes};
+use crate::traced::{self, TraceId};
 
 /// The header with a request's id, on its way in and in every answer.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -46,6 +47,9 @@ impl Trace {
 
     /// Answers a request of this name.
     pub async fn surround<T>(&self, work: impl Future<Output = T>) -> T {
+        let id = HEXLOWER.decode(self.id.as_bytes()).ok();
+        let id = id.and_then(|id| id.try_into().ok()).map(TraceId);
+        let work = traced::surround(id, work);
         CURRENT.scope(self.clone(), work).await
     }
 }

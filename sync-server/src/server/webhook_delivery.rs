@@ -194,6 +194,16 @@ impl Delivery {
             return Ok(None);
         }
         page.records.retain(|record| record.position <= through);
+        let positions = page.records.iter().map(|record| record.position);
+        let trace = match positions.clone().min().zip(positions.max()) {
+            Some((first, last)) => {
+                self.server
+                    .store
+                    .trace(self.turn.venue, first, last)
+                    .await?
+            }
+            None => None,
+        };
         let records: Vec<PulledRecord> = records(page.records)?;
         let message = records.last().map(|last| Message {
             id: self.message_id(self.server.generation, "log", after, through),
@@ -201,6 +211,7 @@ impl Delivery {
             venue: venue.to_string(),
             time: last.received_at,
             data: json!({ "records": records }),
+            trace,
         });
         Ok(Some(Next {
             sending: Sending {
@@ -238,6 +249,7 @@ impl Delivery {
                 venue: venue.to_string(),
                 time: event.at,
                 data: detail(event)?,
+                trace: event.trace,
             }),
         };
         let through = event.map_or(through.unwrap_or(last), |event| event.position);

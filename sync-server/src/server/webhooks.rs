@@ -14,6 +14,7 @@ use crate::config;
 use crate::error::ServerError;
 use crate::random::random_bytes;
 use crate::store::{NO_ROOM, StoreError, Webhook, WebhookFacts};
+use crate::traced;
 use crate::vault::SealError;
 use crate::webhooks::{Message, Receiver, Secret, Sender, TEST, checked_url};
 
@@ -118,6 +119,7 @@ impl Server {
             venue: venue.to_string(),
             time: self.now(),
             data: serde_json::json!({}),
+            trace: traced::current(),
         };
         let url = self.webhook_url(venue, &webhook.facts)?;
         let receiver = self.receiver(venue, &webhook.facts, &url, &name)?;

@@ -36,6 +36,7 @@ use tokio::sync::watch;
 
 use crate::acting::Acting;
 use crate::attendance::AttendanceQuery;
+use crate::traced::TraceId;
 
 pub use types::*;
 
@@ -532,6 +533,15 @@ pub trait Store: Send + Sync {
     /// that whoever has read up to one has missed nothing below it, whatever was being written
     /// meanwhile. Says whether some behind `after` are gone.
     async fn pull(&self, venue: VenueNumber, query: LogQuery) -> Result<Page>;
+
+    /// The trace of the request that brought all of a venue's records from `first` to `last`, if one
+    /// request did.
+    async fn trace(
+        &self,
+        venue: VenueNumber,
+        first: Position,
+        last: Position,
+    ) -> Result<Option<TraceId>>;
 
     /// At most `limit` items of the admissions feed behind a position (0 at first), in ascending
     /// order, each as it stands now; items of days that ended before `ended_since` are passed over.

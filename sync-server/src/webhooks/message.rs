@@ -2,16 +2,17 @@
 //! specification (standardwebhooks.com): `webhook-id`, `webhook-timestamp` (epoch seconds) and
 //! `webhook-signature` (`v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`).
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, HEXLOWER};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use stile_core::protocol::{WebhookLanguage, WebhookTemplate};
 use stile_core::time::{EpochMillis, EpochSeconds};
 use zeroize::Zeroizing;
 
 use super::sentences::sentence;
+use crate::traced::TraceId;
 
 /// The type of messages with check-ins.
 pub(crate) const CHECK_INS: &str = "check_ins.added";
@@ -51,9 +52,21 @@ pub(crate) struct Message {
     pub time: EpochMillis,
     /// What belongs to its type.
     pub data: Value,
+    /// The trace of the one request that brought all that it tells, if one did.
+    #[serde(skip)]
+    pub trace: Option<TraceId>,
 }
 
 impl Message {
+    /// The header `traceparent`. What several requests brought, or none, has a trace of its own,
+    /// which is the same however often it is sent.
+    pub(super) fn traceparent(&self) -> String {
+        let hash = Sha256::digest(self.id.as_bytes());
+        let (own, span) = (&hash[..16], &hash[16..24]);
+        let trace = self.trace.as_ref().map_or(own, |trace| &trace.0[..]);
+        format!("00-{}-{}-01", HEXLOWER.encode(trace), HEXLOWER.encode(span))
+    }
+
     /// Its body.
     pub(super) fn body(
         &self,

@@ -107,6 +107,7 @@ impl Sender {
             .header(CONTENT_TYPE, "application/json")
             .header("webhook-id", &message.id)
             .header("webhook-timestamp", at.0)
+            .header("traceparent", message.traceparent())
             .header(
                 "webhook-signature",
                 receiver.secret.sign(&message.id, at, &body),

@@ -35,6 +35,7 @@ pub struct Sent {
     pub id: String,
     pub timestamp: String,
     pub signature: String,
+    pub traceparent: String,
     pub body: Vec<u8>,
 }
 
@@ -116,6 +117,7 @@ async fn take(State(kept): State<Arc<Kept>>, headers: HeaderMap, body: Bytes) ->
         id: header("webhook-id"),
         timestamp: header("webhook-timestamp"),
         signature: header("webhook-signature"),
+        traceparent: header("traceparent"),
         body: body.to_vec(),
     });
     let answer = kept.answers.lock().unwrap().pop_front();

@@ -512,3 +512,67 @@ async fn a_webhook_is_made_only_as_it_can_work_and_is_removed_for_good() {
         .await;
     assert_eq!(stage.receiver.sent().len(), 1);
 }
+
+#[tokio::test]
+async fn a_message_has_the_trace_of_the_request_that_brought_what_it_tells() {
+    let mut stage = Stage::set().await;
+    stage
+        .webhook(json!({ "carries": ["check_ins", "conflicts"] }))
+        .await;
+    let mut other = stage.site.enrol(2).await;
+    let traces = [
+        "4bf92f3577b34da6a3ce929d0e0e4736",
+        "0af7651916cd43dd8448eb211c80319c",
+    ];
+    let record = |device: &mut Gatekeeper, stage: &Stage, n: usize| {
+        device.admits(&stage.site, &stage.tickets[n])
+    };
+    let upload = async |stage: &Stage, device: &Gatekeeper, trace: &str, records: &[Value]| {
+        let request = stage.site.request("POST", "/v1/gate/records");
+        let request = request
+            .bearer_auth(device.bearer())
+            .header("traceparent", format!("00-{trace}-00f067aa0ba902b7-01"))
+            .json(&device.batch(records));
+        assert!(request.send().await.unwrap().status().is_success());
+    };
+    let mut device = stage.site.enrol(3).await;
+    let records = [
+        record(&mut device, &stage, 0),
+        record(&mut device, &stage, 1),
+    ];
+    upload(&stage, &device, traces[0], &records).await;
+    stage.receiver.answers([Answer::Status(500)]);
+    stage.deliver(settings());
+    let sent = stage.receiver.has(2).await;
+    let of = |one: &Sent| {
+        one.traceparent
+            .split('-')
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    for one in &sent {
+        let parts = of(one);
+        assert_eq!(parts[..2], ["00", traces[0]]);
+        assert_eq!(parts[2].len(), 16);
+        assert_ne!(parts[2], "00f067aa0ba902b7", "the server's own part of it");
+    }
+    stage.shows(|shown| shown["delivered_at"].is_i64()).await;
+
+    // Two requests in one message: a trace of its own. A conflict has that of the upload that
+    // made it.
+    stage.delivering.take().unwrap().abort();
+    let first = [record(&mut device, &stage, 2)];
+    upload(&stage, &device, traces[0], &first).await;
+    let second = [record(&mut other, &stage, 2)];
+    upload(&stage, &other, traces[1], &second).await;
+    stage.deliver(settings());
+    let sent = stage.receiver.has(4).await;
+    assert_eq!(tickets(&sent[2..3]), ["T2", "T2"]);
+    let own = of(&sent[2]);
+    assert!(
+        own[1].len() == 32 && !traces.contains(&own[1].as_str()),
+        "{own:?}"
+    );
+    assert_eq!(sent[3].json()["type"], "conflict.opened");
+    assert_eq!(of(&sent[3])[1], traces[1]);
+}

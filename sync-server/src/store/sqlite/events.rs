@@ -9,6 +9,7 @@ use stile_core::time::EpochMillis;
 use super::columns::{count, millis, to_i64, word};
 use super::words::Word;
 use crate::store::{Event, EventKind, KeptSince, Position, Result, StoreError, Swept};
+use crate::traced::{self, TraceId};
 
 /// Adds an event.
 pub(super) fn add(
@@ -29,8 +30,8 @@ pub(super) fn add(
         .query_row([venue.0], |row| count(row, 0))?;
     connection
         .prepare_cached(
-            "INSERT INTO events (venue, position, at, generation, kind, thing, detail)
-             VALUES (?1, ?2, ?3, (SELECT generation FROM server), ?4, ?5, ?6)",
+            "INSERT INTO events (venue, position, at, generation, kind, thing, detail, trace)
+             VALUES (?1, ?2, ?3, (SELECT generation FROM server), ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
             venue.0,
@@ -38,7 +39,8 @@ pub(super) fn add(
             now.0,
             kind.word(),
             thing,
-            detail
+            detail,
+            traced::current().map(|trace| trace.0)
         ])?;
     Ok(())
 }
@@ -51,7 +53,7 @@ pub(super) fn after(
     limit: u32,
 ) -> Result<Vec<Event>> {
     let mut statement = connection.prepare_cached(
-        "SELECT position, at, generation, kind, thing, detail FROM events
+        "SELECT position, at, generation, kind, thing, detail, trace FROM events
          WHERE venue = ?1 AND position > ?2 ORDER BY position LIMIT ?3",
     )?;
     let events = statement
@@ -63,6 +65,7 @@ pub(super) fn after(
                 kind: word(row, 3)?,
                 thing: row.get(4)?,
                 detail: row.get(5)?,
+                trace: row.get::<_, Option<_>>(6)?.map(TraceId),
             })
         })?
         .collect::<rusqlite::Result<_>>()?;

@@ -69,6 +69,7 @@ use tokio::sync::watch;
 use super::*;
 use crate::acting::Acting;
 use crate::attendance::AttendanceQuery;
+use crate::traced::TraceId;
 use readers::{Readers, blocking};
 use snapshot::Snapshot;
 use writer::Writer;
@@ -297,6 +298,17 @@ impl Store for SqliteStore {
     ) -> Result<Swept> {
         self.writer
             .write(move |db| retention::acts(db, before, now, limit))
+            .await
+    }
+
+    async fn trace(
+        &self,
+        venue: VenueNumber,
+        first: Position,
+        last: Position,
+    ) -> Result<Option<TraceId>> {
+        self.readers
+            .read(move |db| records::trace(db, venue, first, last))
             .await
     }
 

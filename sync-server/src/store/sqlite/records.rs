@@ -1,5 +1,5 @@
-//! Tables `records`, `record_ids`, `positions`: accepted records, and the order in which they were
-//! accepted.
+//! Tables `records`, `record_ids`, `positions`, `log_traces`: accepted records, the order in which
+//! they were accepted, and by which requests.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use stile_core::admissions::Way;
@@ -7,12 +7,13 @@ use stile_core::ids::{RecordId, SessionId, TicketNumber, VenueNumber};
 use stile_core::protocol::RecordStanding;
 use stile_core::time::{EpochMillis, ServiceDay};
 
-use super::columns::{count, word_if_any};
+use super::columns::{count, to_i64, word_if_any};
 use super::finality::{self, Arriving};
 use super::log_spans::{Name, Spans};
 use super::standings::Admission;
 use super::words::Word;
 use crate::store::{Position, Result, StoreError};
+use crate::traced::{self, TraceId};
 
 /// Positions of a venue: 2^47 of them, a million a second for four years.
 const POSITION_BITS: u32 = 47;
@@ -132,6 +133,15 @@ impl<'c> Acceptance<'c> {
                      ON CONFLICT DO UPDATE SET last = excluded.last",
                 )?
                 .execute(params![self.venue.0, self.last])?;
+            self.connection
+                .prepare_cached(
+                    "INSERT INTO log_traces (venue, through, trace) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![
+                    self.venue.0,
+                    self.last,
+                    traced::current().map(|trace| trace.0)
+                ])?;
         }
         Ok(())
     }
@@ -156,6 +166,26 @@ pub(super) fn each_end(
         end(VenueNumber(row.get(0)?), Position(count(row, 1)?));
     }
     Ok(())
+}
+
+/// The trace of the request that brought all records from one position to another, if one did.
+pub(super) fn trace(
+    connection: &Connection,
+    venue: VenueNumber,
+    first: Position,
+    last: Position,
+) -> Result<Option<TraceId>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT through, trace FROM log_traces
+         WHERE venue = ?1 AND through >= ?2 ORDER BY through LIMIT 1",
+    )?;
+    let found = statement
+        .query_row(params![venue.0, to_i64(first.0)?], |row| {
+            Ok((count(row, 0).map(Position)?, row.get(1)?))
+        })
+        .optional()?;
+    let trace = found.filter(|(through, _)| last <= *through);
+    Ok(trace.and_then(|(_, trace)| trace).map(TraceId))
 }
 
 /// Takes ids, within one transaction.

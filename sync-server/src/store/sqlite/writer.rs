@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{audit, feed, records};
 use crate::acting::{self, Acting};
 use crate::store::{Ends, Result, StoreError};
+use crate::traced;
 
 /// Jobs that wait at most; whoever comes then waits to be let in. Bounds memory: the largest job
 /// is a batch of 500 records of 4 KiB.
@@ -108,6 +109,9 @@ impl Writer {
         &self,
         mut job: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let trace = traced::current();
+        let mut job =
+            move |connection: &Connection| traced::surround_here(trace, || job(connection));
         let Some(acting) = acting::current().filter(Acting::take) else {
             return self.hand_over(job).await;
         };

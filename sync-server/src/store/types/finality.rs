@@ -5,6 +5,8 @@ use stile_core::time::EpochMillis;
 
 use super::Position;
 
+use crate::traced::TraceId;
+
 /// What a device said of its outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxState {
@@ -59,4 +61,6 @@ pub struct Event {
     pub thing: String,
     /// A JSON object.
     pub detail: String,
+    /// The trace of the request in which it happened, if it happened in one.
+    pub trace: Option<TraceId>,
 }
