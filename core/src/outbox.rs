@@ -229,7 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_to_five_minutes_spread_over_the_whole_span_and_end_with_the_network() {
+    fn situation_20_waits_grow_to_five_minutes_spread_over_the_whole_span_and_end_with_the_network()
+    {
         let mut pace = Pace::default();
         assert_eq!(pace.wait_ms(0), 0);
         for (failures, span) in [1_000, 2_000, 4_000, 8_000].into_iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::common::at_gate::{give, reason};
 use crate::common::{Venue, id};
 
 #[test]
-fn a_list_cut_off_anywhere_leaves_the_one_in_use() {
+fn situation_10_a_list_cut_off_anywhere_leaves_the_one_in_use() {
     let mut gate = at_gate();
     let device = gate.ready();
     gate.tickets[0].status = TicketStatus::Cancelled;
@@ -32,7 +32,7 @@ fn a_list_cut_off_anywhere_leaves_the_one_in_use() {
 }
 
 #[test]
-fn a_list_with_a_changed_missing_or_doubled_row_is_not_taken() {
+fn situation_10_a_list_with_a_changed_missing_or_doubled_row_is_not_taken() {
     let gate = at_gate();
     let device = gate.ready();
     let rows = Venue::rows(&gate.tickets);

@@ -206,3 +206,28 @@ async fn many_sessions_go_in_at_once_and_wrong_ones_are_named() {
     let sessions: Value = site.done("GET", "/v1/sessions", Value::Null).await;
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 4);
 }
+
+#[tokio::test]
+async fn situation_30_tomorrows_list_is_there_the_evening_before_and_is_fetched_once() {
+    let site = Site::start().await;
+    site.furnish().await;
+    let now = site.server.now().seconds().0;
+    let tomorrow = json!({"starts_at": now + 24 * 3600, "ends_at": now + 26 * 3600});
+    let _: Value = site.done("PUT", "/v1/sessions/tomorrow", tomorrow).await;
+    let gates = [
+        GateDevice::enrol(&site).await,
+        GateDevice::enrol(&site).await,
+    ];
+    for gate in &gates {
+        assert_eq!(gate.fetch_lists(&site).await, 2, "today's and tomorrow's");
+        // What has not changed is not sent again, however often a gate asks, also at midnight.
+        for _ in 0..3 {
+            assert_eq!(gate.fetch_lists(&site).await, 0);
+        }
+    }
+    site.put_tickets(["T0".to_owned()]).await;
+    for gate in &gates {
+        assert_eq!(gate.fetch_lists(&site).await, 1, "the one that changed");
+        assert_eq!(gate.fetch_lists(&site).await, 0);
+    }
+}

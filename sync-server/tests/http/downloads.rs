@@ -200,7 +200,7 @@ async fn clients_that_stop_reading_block_nobody_and_hold_no_moment_of_the_databa
 }
 
 #[tokio::test]
-async fn no_cell_of_a_csv_begins_as_a_formula() {
+async fn situation_22_no_cell_of_a_csv_begins_as_a_formula() {
     let site = Site::start().await;
     site.furnish().await;
     let mut gate = site.enrol(1).await;

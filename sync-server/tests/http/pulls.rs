@@ -3,12 +3,14 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use reqwest::StatusCode;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::site::{OTHER_VENUE, Site, key_for, read};
+use crate::site::{Gatekeeper, OTHER_VENUE, Site, key_for, read};
 use stile_sync_server::store::Scope;
 
 /// A site with some tickets.
@@ -117,26 +119,79 @@ async fn whoever_waits_keeps_nobody_else_from_reading_or_writing() {
     }
 }
 
+/// Uploads until the server has taken it: it lets a gate wait, or tells it to come again.
+async fn upload_in_the_end(site: &Site, gate: &Gatekeeper, records: &[Value]) {
+    loop {
+        let request = site.request("POST", "/v1/gate/records");
+        let request = request
+            .bearer_auth(gate.bearer())
+            .json(&gate.batch(records));
+        let response = request.send().await.unwrap();
+        if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+            assert!(response.headers().contains_key("retry-after"));
+            continue;
+        }
+        let answer: Value = read(response).await;
+        let results = answer["results"].as_array().unwrap();
+        assert!(
+            results.iter().all(|one| one["result"] == "accepted"),
+            "{answer}"
+        );
+        return;
+    }
+}
+
+/// Another process holds the database open for writing for ten seconds. They are real ones, twice
+/// as long as the server's writer waits for it at a time.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writer_that_stands_open_delays_no_pull_and_nothing_is_skipped() {
-    let (site, tickets) = site_with(3).await;
-    let mut gate = site.enrol(1).await;
-    let records: Vec<_> = tickets.iter().map(|one| gate.admits(&site, one)).collect();
-    site.upload(&gate, &records[..1]).await;
+async fn situation_09_each_record_comes_once_though_a_writer_stays_open_for_ten_seconds() {
+    const GATES: u8 = 3;
+    let (site, tickets) = site_with(60).await;
+    let mut first = site.enrol(1).await;
+    let early: Vec<_> = tickets[..3]
+        .iter()
+        .map(|one| first.admits(&site, one))
+        .collect();
+    site.upload(&first, &early).await;
+    let mut gates = vec![first];
+    for seed in 2..=GATES {
+        gates.push(site.enrol(seed).await);
+    }
 
     let writer = Connection::open(site.data().join("server.db")).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let uploads = {
-        let (site, later) = (site.clone(), records[1..].to_vec());
-        tokio::spawn(async move { site.upload(&gate, &later).await })
-    };
-    let all = tokio::spawn(waits_for(site.clone(), "/v1/records", 3));
-    let first: Value = site.done("GET", "/v1/records?wait=25", Value::Null).await;
-    assert_eq!(json!(ids(&first)), json!([records[0]["id"]]));
-    assert!(!uploads.is_finished());
+    let opened = Instant::now();
+    let parts = tickets[3..].chunks(57 / usize::from(GATES));
+    let uploads = gates.into_iter().zip(parts).map(|(mut gate, some)| {
+        let (site, some) = (site.clone(), some.to_vec());
+        tokio::spawn(async move {
+            for few in some.chunks(4) {
+                let records: Vec<_> = few.iter().map(|one| gate.admits(&site, one)).collect();
+                upload_in_the_end(&site, &gate, &records).await;
+            }
+        })
+    });
+    let uploads: Vec<_> = uploads.collect();
+    let pulls = ["/v1/records", "/v1/check-ins"].map(|path| {
+        let site = site.clone();
+        tokio::spawn(async move { waits_for(site, path, 60).await })
+    });
+    // Whoever reads is answered meanwhile, with what there was.
+    let made: Vec<_> = early.iter().map(|record| &record["id"]).collect();
+    while opened.elapsed() < Duration::from_secs(10) {
+        let now: Value = site.done("GET", "/v1/records?wait=25", Value::Null).await;
+        assert_eq!(json!(ids(&now)), json!(made));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(uploads.iter().all(|upload| !upload.is_finished()));
     writer.execute_batch("COMMIT").unwrap();
 
-    uploads.await.unwrap();
-    let made: Vec<_> = records.iter().map(|record| &record["id"]).collect();
-    assert_eq!(json!(all.await.unwrap()), json!(made));
+    for upload in uploads {
+        upload.await.unwrap();
+    }
+    let [records, check_ins] = pulls;
+    let (records, check_ins) = (records.await.unwrap(), check_ins.await.unwrap());
+    assert_eq!(records, check_ins, "both saw the same order");
+    assert_eq!(json!(records[..3]), json!(made));
+    assert_eq!(records.iter().collect::<HashSet<_>>().len(), 60);
 }

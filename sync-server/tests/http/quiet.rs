@@ -176,7 +176,7 @@ fn log_of_a_day(format: &str, level: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn a_days_log_names_nobody_and_holds_no_secret() {
+fn situation_23_a_days_log_names_nobody_and_holds_no_secret() {
     for (format, level) in [("plain", "info"), ("json", "debug")] {
         let (log, secrets) = log_of_a_day(format, level);
         for said in [

@@ -221,7 +221,7 @@ pub async fn an_unknown_ticket_waits_and_is_accepted_when_it_arrives(stores: &dy
     assert_eq!(again.results[1].standing, Some(RecordStanding::Loser));
 }
 
-pub async fn a_foreign_venue_and_a_foreign_device_are_set_aside(stores: &dyn Stores) {
+pub async fn situation_29_a_foreign_venue_and_a_foreign_device_are_set_aside(stores: &dyn Stores) {
     let store = stores.make().await;
     let bed = Bed::on(store.clone()).await;
     bed.put_many_tickets(3).await;

@@ -129,7 +129,7 @@ macro_rules! every_test_for {
                 an_id_with_other_bytes_is_set_aside_and_both_are_kept,
                 a_taken_place_in_the_log_is_set_aside,
                 an_unknown_ticket_waits_and_is_accepted_when_it_arrives,
-                a_foreign_venue_and_a_foreign_device_are_set_aside,
+                situation_29_a_foreign_venue_and_a_foreign_device_are_set_aside,
                 a_check_in_that_names_no_ticket_is_set_aside,
                 gaps_in_a_log_are_known,
                 kinds_and_members_of_newer_devices_are_kept_to_the_byte,

@@ -44,7 +44,7 @@ fn enrolment_makes_a_private_folder_and_says_what_it_holds() {
 }
 
 #[test]
-fn a_second_enrolment_of_a_folder_is_refused_before_it_costs_a_token() {
+fn situation_29_a_second_enrolment_of_a_folder_is_refused_before_it_costs_a_token() {
     let scene = Scene::new();
     let before = scene.server.requests();
     let output = scene.place.call(&["enrol", &scene.server.enrolment_text()]);
