@@ -28,10 +28,19 @@ pub fn idle_server(figures: &mut Figures) -> Result<()> {
 
 /// Resident memory of a process, in MiB.
 pub fn resident_mib(pid: u32) -> Result<f64> {
+    of_status(pid, "VmRSS:")
+}
+
+/// The most that a process ever had resident, in MiB.
+pub fn peak_mib(pid: u32) -> Result<f64> {
+    of_status(pid, "VmHWM:")
+}
+
+fn of_status(pid: u32, name: &'static str) -> Result<f64> {
     let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line
         .and_then(|line| line.trim().strip_suffix(" kB"))
-        .context("VmRSS")?;
+        .context(name)?;
     Ok(kib.trim().parse::<f64>()? / 1024.0)
 }

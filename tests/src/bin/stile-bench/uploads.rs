@@ -25,43 +25,66 @@ const BATCH: usize = 100;
 /// Gates that send at the same time.
 const CONNECTIONS: usize = 8;
 
-/// Makes and signs the batches first, then sends them as fast as the server takes them.
-pub fn measure(place: &Place, device: &Device, count: usize, figures: &mut Figures) -> Result<()> {
-    let bodies = Mutex::new(batches(place, device, count)?);
-    let url = format!("{}/v1/gate/records", place.museum.server.url());
-    let started = Instant::now();
-    std::thread::scope(|scope| -> Result<()> {
-        let senders: Vec<_> = (0..CONNECTIONS)
-            .map(|_| {
-                scope.spawn(|| -> Result<()> {
-                    let client = reqwest::blocking::Client::builder().no_proxy().build()?;
-                    loop {
-                        let next = bodies.lock().ok().and_then(|mut all| all.pop_front());
-                        let Some(body) = next else { return Ok(()) };
-                        let request = client
-                            .post(&url)
-                            .bearer_auth(device.identity().bearer())
-                            .header("content-type", "application/json")
-                            .body(body);
-                        let answer: RecordsAnswer = request.send()?.error_for_status()?.json()?;
-                        let all = answer.results.iter();
-                        anyhow::ensure!(
-                            all.clone().count() == BATCH
-                                && all.clone().all(|one| one.result == Filed::Accepted),
-                            "a record that was not accepted"
-                        );
-                    }
-                })
-            })
-            .collect();
-        for sender in senders {
-            sender
-                .join()
-                .map_err(|_| anyhow::anyhow!("a sender's thread"))??;
+/// Batches that are made and signed, and nothing else to do before they are sent.
+pub struct Prepared<'d> {
+    bodies: Mutex<VecDeque<Vec<u8>>>,
+    count: usize,
+    url: String,
+    device: &'d Device,
+}
+
+impl<'d> Prepared<'d> {
+    /// Makes records of a device of the place.
+    pub fn new(place: &Place, device: &'d Device, count: usize) -> Result<Self> {
+        Ok(Self {
+            bodies: Mutex::new(batches(place, device, count)?),
+            count,
+            url: format!("{}/v1/gate/records", place.museum.server.url()),
+            device,
+        })
+    }
+
+    /// Sends them as fast as the server takes them; says how many records a second that is.
+    pub fn send(&self) -> Result<f64> {
+        let started = Instant::now();
+        std::thread::scope(|scope| -> Result<()> {
+            let senders: Vec<_> = (0..CONNECTIONS)
+                .map(|_| scope.spawn(|| self.send_on_one_connection()))
+                .collect();
+            for sender in senders {
+                sender
+                    .join()
+                    .map_err(|_| anyhow::anyhow!("a sender's thread"))??;
+            }
+            Ok(())
+        })?;
+        Ok(self.count as f64 / started.elapsed().as_secs_f64())
+    }
+
+    fn send_on_one_connection(&self) -> Result<()> {
+        let client = reqwest::blocking::Client::builder().no_proxy().build()?;
+        loop {
+            let next = self.bodies.lock().ok().and_then(|mut all| all.pop_front());
+            let Some(body) = next else { return Ok(()) };
+            let request = client
+                .post(&self.url)
+                .bearer_auth(self.device.identity().bearer())
+                .header("content-type", "application/json")
+                .body(body);
+            let answer: RecordsAnswer = request.send()?.error_for_status()?.json()?;
+            let all = answer.results.iter();
+            anyhow::ensure!(
+                all.clone().count() == BATCH
+                    && all.clone().all(|one| one.result == Filed::Accepted),
+                "a record that was not accepted"
+            );
         }
-        Ok(())
-    })?;
-    let rate = count as f64 / started.elapsed().as_secs_f64();
+    }
+}
+
+/// Makes and signs the batches first, then sends them.
+pub fn measure(place: &Place, device: &Device, count: usize, figures: &mut Figures) -> Result<()> {
+    let rate = Prepared::new(place, device, count)?.send()?;
     let what = format!("upload of {count} records in batches of {BATCH}, sender on the same cores");
     figures.goal(
         &what,
