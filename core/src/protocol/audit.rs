@@ -52,6 +52,8 @@ acts! {
     TicketsImport = "tickets.import";
     /// A day's whole set of tickets was put.
     TicketsPutDay = "tickets.put_day";
+    /// A day's whole set of tickets, or its digest, was compared with what is here.
+    TicketsReconcile = "tickets.reconcile";
     /// Tickets were changed, many at once.
     TicketsChange = "tickets.change";
     /// A ticket was cancelled.

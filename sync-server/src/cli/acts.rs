@@ -11,6 +11,7 @@ use super::args::{
     SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
+use super::reconcile::Reconcile;
 use super::webhooks::WebhookCommand;
 use stile_core::protocol::Code;
 
@@ -75,6 +76,12 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Operator(OperatorCommand::Remove { id, venue }) => {
             (at(Act::OperatorRemove, venue), text(id))
         }
+        Command::Reconcile(Reconcile {
+            command: None,
+            day: Some(day),
+            venue,
+            ..
+        }) => (at(Act::TicketsReconcile, venue), text(day)),
         Command::Visitor(VisitorCommand::Erase { venue, .. }) => {
             (at(Act::VisitorErase, venue), None)
         }
@@ -101,6 +108,7 @@ pub fn of(command: &Command) -> Option<Said> {
         | Command::Device(DeviceCommand::List { .. } | DeviceCommand::Waiting { .. })
         | Command::Operator(OperatorCommand::List { .. })
         | Command::Alarms(_)
+        | Command::Reconcile(_)
         | Command::Attendance(_)
         | Command::Audit(_)
         | Command::Quarantine(_)

@@ -18,6 +18,7 @@ use stile_sync_server::store::{ApiKeyId, Scope};
 
 use super::alarms::AlarmsCommand;
 use super::doctor::Doctor;
+use super::reconcile::Reconcile;
 use super::setup::Setup;
 use super::tls::{PairArgs, TlsCommand};
 use super::values::{direction, format, key_id, kid, role, shape, venue_number};
@@ -107,6 +108,8 @@ pub enum Command {
     /// Where other systems are told what happens at a venue.
     #[command(subcommand)]
     Webhook(WebhookCommand),
+    /// Compares a day's tickets, as the booking system states them in a file, with what is here.
+    Reconcile(Reconcile),
     /// What needs a person at a venue.
     #[command(subcommand)]
     Alarms(AlarmsCommand),

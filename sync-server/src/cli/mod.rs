@@ -16,6 +16,7 @@ mod import_key;
 mod logs;
 mod operators;
 mod quarantine;
+mod reconcile;
 mod retention;
 mod serve;
 mod setup;
@@ -139,6 +140,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Attendance(command) => commands::run(place, act, attendance::attendance(command)),
         Command::Device(command) => commands::run(place, act, devices::device(command)),
         Command::Webhook(command) => commands::run(place, act, webhooks::webhook(command)),
+        Command::Reconcile(command) => commands::run(place, act, reconcile::reconcile(command)),
         Command::Alarms(command) => commands::run(place, act, alarms::alarms(command)),
         Command::Enrol(command) => commands::run(place, act, commands::enrol(place, command)),
         Command::Visitor(command) => commands::run(place, act, commands::visitor(command)),

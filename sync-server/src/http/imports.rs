@@ -19,7 +19,7 @@ use super::ticket_files::{Put, ReadFile, Take, TicketFile, column_names};
 use crate::ServerError;
 use crate::acting;
 use crate::import::{Chunk, ImportReport, LineFault};
-use crate::server::{PutCounts, Server, SetChanges, TicketSet, Vanish};
+use crate::server::{PutCounts, Server, SetChanges, StatedFile, TicketSet, Vanish};
 
 /// How a file is taken.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -259,7 +259,11 @@ async fn put_set(
         let changes = match params.dry_run {
             true => server.plan_set(set, params.confirm_vanish).await?,
             false => match server.apply_set(set, params.confirm_vanish).await? {
-                Ok(changes) => changes,
+                Ok(changes) => {
+                    let file = stated_file(&read);
+                    server.note_put_day(set, file, &changes).await?;
+                    changes
+                }
                 Err(vanish) => return Err(too_many_vanish(&vanish)),
             },
         };
@@ -270,13 +274,13 @@ async fn put_set(
 }
 
 /// What the sender says that the file is.
-struct Stated {
-    count: Option<u64>,
-    sha256: Option<[u8; 32]>,
+pub(super) struct Stated {
+    pub count: Option<u64>,
+    pub sha256: Option<[u8; 32]>,
 }
 
 impl Stated {
-    fn check(&self, read: &ReadFile) -> Result<(), Refusal> {
+    pub fn check(&self, read: &ReadFile) -> Result<(), Refusal> {
         let count = read.report.accepted + read.report.refused_count;
         let problem = match self {
             Self {
@@ -299,7 +303,16 @@ impl Stated {
     }
 }
 
-fn sha256(text: &str) -> Result<[u8; 32], Refusal> {
+/// A file that was read, as what it states.
+pub(super) fn stated_file(read: &ReadFile) -> StatedFile {
+    StatedFile {
+        tickets: read.report.accepted + read.report.refused_count,
+        refused: read.report.refused_count,
+        sha256: read.sha256,
+    }
+}
+
+pub(super) fn sha256(text: &str) -> Result<[u8; 32], Refusal> {
     let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok();
     bytes
         .and_then(|bytes| bytes.try_into().ok())
@@ -352,7 +365,7 @@ fn set_report(lines: ImportReport, changes: SetChanges, dry_run: bool) -> SetRep
 
 /// Does to its end what was begun, also when whoever asked has gone away by then: nothing is left
 /// aside.
-async fn to_its_end<T: Send + 'static>(
+pub(super) async fn to_its_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {
     let acting = acting::current();
@@ -387,15 +400,15 @@ impl Take for LineByLine {
 }
 
 /// Keeps tickets aside.
-struct Aside {
-    server: Arc<Server>,
-    set: TicketSet,
+pub(super) struct Aside {
+    pub server: Arc<Server>,
+    pub set: TicketSet,
 }
 
 impl Aside {
     /// Forgets what was kept. What was to be answered is not changed by that: what cannot be
     /// forgotten now is later.
-    async fn end<T>(self, answer: Result<T, Refusal>) -> Result<T, Refusal> {
+    pub async fn end<T>(self, answer: Result<T, Refusal>) -> Result<T, Refusal> {
         if let Err(error) = self.server.end_set(&self.set).await {
             tracing::warn!(%error, "what was kept aside of a set of tickets is removed later");
         }

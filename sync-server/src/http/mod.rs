@@ -30,6 +30,7 @@ mod params;
 mod policy;
 mod pull;
 mod rate;
+mod reconciliations;
 mod refusal;
 mod routes;
 mod serve;
@@ -207,6 +208,17 @@ fn all_routes() -> Routes {
             Act::TicketsPutDay,
             routes!(imports::put_day),
         )
+        .act_upload(
+            Scope::TicketsWrite,
+            Act::TicketsReconcile,
+            routes!(reconciliations::compare),
+        )
+        .act(
+            Scope::TicketsWrite,
+            Act::TicketsReconcile,
+            routes!(reconciliations::digest),
+        )
+        .key(Scope::TicketsWrite, routes!(reconciliations::list))
         .key(Scope::TicketsWrite, routes!(tickets::get))
         .act(
             Scope::TicketsWrite,

@@ -20,7 +20,7 @@ pub const ALARMS: u32 = 100;
 /// Alarms of one answer at most.
 pub const MOST_ALARMS: u32 = 1_000;
 /// What an alarm about the whole venue is about.
-const WHOLE_VENUE: &str = "venue";
+pub(super) const WHOLE_VENUE: &str = "venue";
 /// The booking system wrote by a clock that ran further ahead than this, in ms: that says nothing.
 const AHEAD_MS: i64 = 3_600_000;
 
@@ -87,6 +87,8 @@ impl Server {
         self.look_for_tickets(venue, &zone, now, &mut findings)
             .await?;
         self.look_at_feed(venue, &zone, now, &mut findings).await?;
+        self.look_at_sets(venue, &zone, now, &mut findings).await?;
+        self.look_at_habit(venue, now, &mut findings).await?;
         self.settle(venue, findings, now).await
     }
 

@@ -17,7 +17,7 @@ use crate::store::DocumentHash;
 use crate::venue_keys::{VenueKeys, make_document_key, unseal_document_key};
 
 /// Whether visitors of the venue enter with their documents.
-pub(crate) fn takes_documents(policy: &Policy) -> bool {
+pub fn takes_documents(policy: &Policy) -> bool {
     policy.formats.contains(&Format::Document)
 }
 

@@ -19,10 +19,10 @@ const GIVEN_UP_AFTER_MS: i64 = 24 * 3600 * 1000;
 /// A set that is being read. [`Server::end_set`] must be called in the end.
 #[derive(Debug)]
 pub struct TicketSet {
-    venue: VenueId,
-    id: SetId,
+    pub(super) venue: VenueId,
+    pub(super) id: SetId,
     /// The day whose whole set it is, if it is one.
-    day: Option<ServiceDay>,
+    pub(super) day: Option<ServiceDay>,
     missing_keys: MissingKeys,
     /// Lines that name no ticket.
     nameless: u64,

@@ -621,6 +621,55 @@ pub trait Store: Send + Sync {
     /// Positions are given as those of [`Store::pull`], in a count of their own.
     async fn events(&self, venue: VenueNumber, after: Position, limit: u32) -> Result<Vec<Event>>;
 
+    // Reconciliation
+
+    /// Says what differs between a set that was kept aside and the day's tickets, as
+    /// [`Store::plan_set`] would find it; changes nothing. Names the first
+    /// [`stile_core::protocol::DIFFERING_NAMED`] tickets that differ in some way.
+    async fn compare_set(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        day: &ServiceDay,
+        now: EpochMillis,
+    ) -> Result<(Differences, DifferingTickets)>;
+
+    /// Keeps a set that was stated or put. The newest 10,000 of a venue stay.
+    async fn keep_reconciliation(
+        &self,
+        venue: VenueNumber,
+        new: NewReconciliation,
+        now: EpochMillis,
+    ) -> Result<Reconciliation>;
+
+    /// Keeps what became of the set that was last stated whole, or put, of a day. With a count and
+    /// a digest it is compared with these, too. Without, it is the evening's look: none is kept
+    /// where no set was stated, or one was kept already.
+    async fn look_at_set(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+        stated: Option<(u64, [u8; 32])>,
+        now: EpochMillis,
+    ) -> Result<Option<Reconciliation>>;
+
+    /// What is known of a day's sets.
+    async fn day_reconciliation(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+    ) -> Result<DayReconciliation>;
+
+    /// Whether the booking system states its sets, and when it last did.
+    async fn reconciliation_state(&self, venue: VenueNumber) -> Result<ReconciliationState>;
+
+    /// The venue's reconciliations that a query wants.
+    async fn reconciliations(
+        &self,
+        venue: VenueNumber,
+        query: ReconciliationQuery,
+    ) -> Result<Vec<Reconciliation>>;
+
     // Alarms
 
     /// The venue's alarms that a query wants.

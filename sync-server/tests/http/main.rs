@@ -33,6 +33,7 @@ mod operators;
 mod program;
 mod pulls;
 mod quiet;
+mod reconciliations;
 mod removed;
 mod shared_codes;
 mod sisters;

@@ -86,6 +86,19 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
         Keys(TicketsWrite),
         "ticket_id,order_number,session_id\nT1,O-9,elsewhere\n",
     ),
+    (
+        "POST",
+        "/v1/reconciliations/{service_day}",
+        Keys(TicketsWrite),
+        "ticket_id,order_number,session_id\nT1,O-9,elsewhere\n",
+    ),
+    (
+        "POST",
+        "/v1/reconciliations/{service_day}/digest",
+        Keys(TicketsWrite),
+        r#"{"count":1,"sha256":"0000000000000000000000000000000000000000000000000000000000000000"}"#,
+    ),
+    ("GET", "/v1/reconciliations", Keys(TicketsWrite), ""),
     ("GET", "/v1/tickets/{ticket_id}", Keys(TicketsWrite), ""),
     (
         "POST",

@@ -2,12 +2,14 @@
 
 use stile_core::ids::VenueId;
 use stile_core::policy::Policy;
+use stile_core::time::ServiceDay;
 use stile_sync_server::store::{
-    AlarmChange, AlarmDetail, AlarmKind, AlarmQuery, EventKind, Position,
+    AlarmChange, AlarmDetail, AlarmKind, AlarmQuery, Differences, EventKind, NewReconciliation,
+    Position, ReconciliationForm,
 };
 
 use super::Stores;
-use super::bed::{Bed, NOW, ticket};
+use super::bed::{Bed, NOW, TODAY, ticket};
 
 const ALL: AlarmQuery = AlarmQuery {
     ended: true,
@@ -80,4 +82,32 @@ pub async fn an_alarm_is_its_venues(stores: &dyn Stores) {
     bed.put_tickets(vec![ticket("t1", "s1")]).await;
     assert_eq!(store.ticket_feed(one).await.unwrap(), Some(NOW));
     assert_eq!(store.ticket_feed(other).await.unwrap(), None);
+}
+
+pub async fn the_evenings_look_is_kept_once_and_only_where_a_set_was_stated(stores: &dyn Stores) {
+    let store = stores.make().await;
+    let bed = Bed::on(store.clone()).await;
+    let number = store.venue(&bed.venue).await.unwrap().unwrap().number;
+    let day = ServiceDay::new(TODAY).unwrap();
+    bed.put_tickets(vec![ticket("t1", "s1")]).await;
+    let look = async || store.look_at_set(number, &day, None, NOW).await.unwrap();
+    assert_eq!(look().await, None);
+    let new = NewReconciliation {
+        service_day: day.clone(),
+        form: ReconciliationForm::Set,
+        stated: 1,
+        sha256: Some([7; 32]),
+        differences: Differences::default(),
+    };
+    let kept = store.keep_reconciliation(number, new, NOW).await.unwrap();
+    assert_eq!((kept.equal, kept.held), (true, 1));
+    let same = store.look_at_set(number, &day, Some((1, [7; 32])), NOW);
+    assert!(same.await.unwrap().unwrap().equal);
+    bed.put_tickets(vec![ticket("t2", "s1")]).await;
+    let (one, other) = tokio::join!(look(), look());
+    let looked: Vec<_> = [one, other].into_iter().flatten().collect();
+    assert_eq!(looked.len(), 1);
+    assert_eq!(looked[0].changed_since, Some(1));
+    let state = store.reconciliation_state(number).await.unwrap();
+    assert_eq!((state.reconciles, state.last_at), (true, Some(NOW)));
 }

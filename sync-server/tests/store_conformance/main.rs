@@ -104,7 +104,8 @@ macro_rules! every_test_for {
                 an_order_is_known_by_its_tickets;
             alarms:
                 of_two_that_find_the_same_one_opens_and_one_ends_it,
-                an_alarm_is_its_venues;
+                an_alarm_is_its_venues,
+                the_evenings_look_is_kept_once_and_only_where_a_set_was_stated;
             figures:
                 what_is_counted_of_a_venue_is_as_of_that_moment;
             retention:

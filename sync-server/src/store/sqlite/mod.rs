@@ -31,6 +31,7 @@ mod operators;
 mod pulling;
 mod quarantine;
 mod readers;
+mod reconciliations;
 mod records;
 mod refusals;
 mod removal;
@@ -745,6 +746,70 @@ impl Store for SqliteStore {
     ) -> Result<u64> {
         self.writer
             .write(move |db| alarms::change(db, venue, &changes, now))
+            .await
+    }
+
+    async fn compare_set(
+        &self,
+        venue: VenueNumber,
+        set: SetId,
+        day: &ServiceDay,
+        now: EpochMillis,
+    ) -> Result<(Differences, DifferingTickets)> {
+        let day = day.clone();
+        self.readers
+            .read(move |db| reconciliations::compare(db, venue, set, &day, now))
+            .await
+    }
+
+    async fn keep_reconciliation(
+        &self,
+        venue: VenueNumber,
+        new: NewReconciliation,
+        now: EpochMillis,
+    ) -> Result<Reconciliation> {
+        self.writer
+            .write(move |db| reconciliations::keep(db, venue, &new, now))
+            .await
+    }
+
+    async fn look_at_set(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+        stated: Option<(u64, [u8; 32])>,
+        now: EpochMillis,
+    ) -> Result<Option<Reconciliation>> {
+        let day = day.clone();
+        self.writer
+            .write(move |db| reconciliations::look(db, venue, &day, stated, now))
+            .await
+    }
+
+    async fn day_reconciliation(
+        &self,
+        venue: VenueNumber,
+        day: &ServiceDay,
+    ) -> Result<DayReconciliation> {
+        let day = day.clone();
+        self.readers
+            .read(move |db| reconciliations::of_day(db, venue, &day))
+            .await
+    }
+
+    async fn reconciliation_state(&self, venue: VenueNumber) -> Result<ReconciliationState> {
+        self.readers
+            .read(move |db| reconciliations::state(db, venue))
+            .await
+    }
+
+    async fn reconciliations(
+        &self,
+        venue: VenueNumber,
+        query: ReconciliationQuery,
+    ) -> Result<Vec<Reconciliation>> {
+        self.readers
+            .read(move |db| reconciliations::page(db, venue, &query))
             .await
     }
 

@@ -1,11 +1,11 @@
 //! Table `staged_tickets`: sets of tickets that are kept aside until they are applied whole.
 
 use rusqlite::{CachedStatement, Connection, params};
-use stile_core::ids::{TicketNumber, VenueNumber};
+use stile_core::ids::{TicketId, TicketNumber, VenueNumber};
 use stile_core::time::{EpochMillis, ServiceDay};
 use uuid::Uuid;
 
-use super::columns::{count, json, to_i64};
+use super::columns::{count, json, parsed, to_i64};
 use super::lists::Versions;
 use super::tickets::{Judge, Judged, Upsert};
 use super::{alarms, erasure};
@@ -195,7 +195,7 @@ fn add(counts: &mut SetCounts, line: u64, outcome: Upserted) {
 }
 
 /// Goes through the lines of a set in the order of their tickets' numbers, which is the lists'.
-fn each_line(
+pub(super) fn each_line(
     connection: &Connection,
     venue: VenueNumber,
     set: SetId,
@@ -267,6 +267,32 @@ fn vanish_counts(
         Ok(counts?)
     };
     rule.map(count_of_day).transpose()
+}
+
+/// How many of the day's tickets are not in the set, and the first of them.
+pub(super) fn not_named(
+    connection: &Connection,
+    venue: VenueNumber,
+    set: SetId,
+    day: &ServiceDay,
+    limit: usize,
+) -> Result<(u64, Vec<TicketId>)> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT t.ticket_id FROM tickets t WHERE ",
+        of_day!(),
+        " AND NOT ",
+        named!(),
+        " ORDER BY t.number"
+    ))?;
+    let mut rows = statement.query(params![venue.0, day.as_str(), set.0])?;
+    let (mut all, mut first) = (0, Vec::new());
+    while let Some(row) = rows.next()? {
+        all += 1;
+        if first.len() < limit {
+            first.push(parsed(row, 0)?);
+        }
+    }
+    Ok((all, first))
 }
 
 /// Makes tombstones of the day's tickets that are not in the set.

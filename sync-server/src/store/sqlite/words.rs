@@ -2,7 +2,9 @@
 //! written years ago are read with them.
 
 use stile_core::admissions::Way;
-use stile_core::protocol::{AlarmKind, OperatorRole, QuarantineCause, RecordStanding};
+use stile_core::protocol::{
+    AlarmKind, OperatorRole, QuarantineCause, ReconciliationForm, RecordStanding,
+};
 use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
 use crate::store::{EventKind, RetentionJob, Scope, SecretKind, Source};
@@ -72,6 +74,12 @@ words! {
         FeedSilent = "feed_silent",
         ReconciliationDiffers = "reconciliation_differs",
         ReconciliationOverdue = "reconciliation_overdue",
+    }
+    ReconciliationForm {
+        Set = "set",
+        PutDay = "put_day",
+        Digest = "digest",
+        Nightly = "nightly",
     }
     Source { Log = "log", Events = "events", }
     RetentionJob {
