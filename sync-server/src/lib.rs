@@ -12,6 +12,7 @@ mod error;
 mod finality;
 pub mod http;
 pub mod import;
+pub mod key_backup;
 pub mod last_backup;
 mod lists;
 pub mod log_filter;

@@ -9,9 +9,11 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use data_encoding::BASE64;
 use stile_core::platform::Random;
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::random::random_bytes;
+use crate::small_file;
 
 /// Length of the master key, in bytes.
 const KEY_BYTES: usize = 32;
@@ -32,6 +34,42 @@ pub enum MasterKeySource {
     File(PathBuf),
     /// 32 bytes in base64, as an environment variable gives them.
     Text(Zeroizing<String>),
+}
+
+impl MasterKeySource {
+    /// The key itself, which must be there.
+    pub(crate) fn read(&self) -> Result<MasterKey, VaultError> {
+        match self {
+            Self::Text(text) => parse(text),
+            Self::File(path) => read(path)?.ok_or_else(|| VaultError::Missing(path.clone())),
+        }
+    }
+
+    /// Puts a key back where it is missing. The path if that is a file and was written; none if the
+    /// key is there already. Another key that is there stays.
+    pub(crate) fn put_back(&self, key: &str) -> Result<Option<PathBuf>, VaultError> {
+        let key = parse(key)?;
+        let path = match self {
+            Self::Text(text) if is_same(&*parse(text)?, &*key) => return Ok(None),
+            Self::Text(_) => return Err(VaultError::Other("STILE_MASTER_KEY".to_owned())),
+            Self::File(path) => path,
+        };
+        match read(path)? {
+            Some(there) if is_same(&*there, &*key) => return Ok(None),
+            Some(_) => return Err(VaultError::Other(path.display().to_string())),
+            None => {}
+        }
+        let text = Zeroizing::new(BASE64.encode(&*key) + "\n");
+        small_file::put(path, text.as_bytes()).map_err(|source| VaultError::File {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Some(path.clone()))
+    }
+}
+
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.ct_eq(other).into()
 }
 
 /// Why there is no master key, or it is not the right one.
@@ -67,6 +105,12 @@ pub enum VaultError {
          that was made with it"
     )]
     Wrong,
+    /// A key is there, and not the one that is to be put back.
+    #[error(
+        "{0} holds another master key than the copy; nothing was changed. If the copy's is the right \
+         one, move that one away first"
+    )]
+    Other(String),
 }
 
 /// Sealed bytes that this key does not open: another key's, another context's, or damaged.
@@ -160,7 +204,7 @@ impl std::fmt::Debug for Vault {
     }
 }
 
-type MasterKey = Zeroizing<[u8; KEY_BYTES]>;
+pub(crate) type MasterKey = Zeroizing<[u8; KEY_BYTES]>;
 
 fn parse(text: &str) -> Result<MasterKey, VaultError> {
     let bytes = BASE64

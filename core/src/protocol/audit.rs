@@ -74,6 +74,10 @@ acts! {
     SecretImport = "secret.import";
     /// The key to mint v1 codes with was given out.
     MintingKeyShow = "minting_key.show";
+    /// The keys were copied to a file.
+    KeyBackup = "key.backup";
+    /// Keys were put back from a copy.
+    KeyRestore = "key.restore";
     /// How long the audit log is kept was set.
     RetentionSet = "retention.set";
     /// What may be kept no longer was removed by command.

@@ -7,8 +7,8 @@ use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::{
-    Command, DeviceCommand, GateCommand, KeyCommand, OperatorCommand, RetentionCommand,
-    SisterCommand, VenueCommand, VisitorCommand,
+    Command, DeviceCommand, GateCommand, KeyCommand, KeysCommand, OperatorCommand,
+    RetentionCommand, SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
 use super::reconcile::Reconcile;
@@ -56,10 +56,11 @@ pub fn of(command: &Command) -> Option<Said> {
     let (what, thing) = match command {
         Command::Venue(VenueCommand::Add(add)) => ((Act::VenueAdd, At::Server), text(&add.id)),
         Command::Gate(GateCommand::Add(add)) => (at(Act::GatePut, &add.venue), text(&add.id)),
-        Command::Key(key) => match key {
+        Command::Key(KeysCommand::Key(key)) => match key {
             KeyCommand::Add(_) => ((Act::ApiKeyMake, At::Server), None),
             KeyCommand::Revoke { id } => ((Act::ApiKeyRevoke, At::Server), text(id)),
             KeyCommand::Import(import) => (at(Act::SecretImport, &import.venue), None),
+            KeyCommand::Backup(_) => ((Act::KeyBackup, At::Server), None),
             KeyCommand::Minting { venue } => (at(Act::MintingKeyShow, venue), None),
             KeyCommand::Sister(SisterCommand::Add(add)) => {
                 let sister = add.of.as_ref().or(add.sister.as_ref());
@@ -118,6 +119,8 @@ pub fn of(command: &Command) -> Option<Said> {
         | Command::Doctor(_)
         // Files beside the database, which may not be there yet.
         | Command::Tls(_)
+        // Where it has a database, its row is written there.
+        | Command::Key(KeysCommand::Restore(_))
         // Many acts, each with its own row.
         | Command::Setup(_)
         // A copy changes nothing. Of a database that is put back, the new generation tells; one that

@@ -94,9 +94,9 @@ pub enum Command {
     /// A venue's gates.
     #[command(subcommand)]
     Gate(GateCommand),
-    /// API keys of the booking back end.
+    /// API keys of the booking back end, and the venues' own keys.
     #[command(subcommand)]
-    Key(KeyCommand),
+    Key(KeysCommand),
     /// Who signs in at a venue's gates.
     #[command(subcommand)]
     Operator(OperatorCommand),
@@ -376,6 +376,31 @@ pub struct GateAdd {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum KeysCommand {
+    #[command(flatten)]
+    Key(KeyCommand),
+    /// Puts the master key back from a copy that `key backup` made, and keys that the database lacks.
+    Restore(KeyRestore),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct KeyBackupOut {
+    /// The file for the copy; it must not be there yet.
+    #[arg(value_name = "FILE")]
+    pub out: PathBuf,
+    /// Also where the data or its copies lie: whoever takes them then has both.
+    #[arg(long)]
+    pub beside_data: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct KeyRestore {
+    /// The copy.
+    #[arg(value_name = "FILE")]
+    pub from: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
 pub enum KeyCommand {
     /// Makes a key and prints it, this once.
     Add(KeyAdd),
@@ -392,6 +417,9 @@ pub enum KeyCommand {
         #[arg(long)]
         venue: Option<VenueId>,
     },
+    /// Copies the master key and all venues' keys to one file, under a passphrase that is asked for.
+    /// Keep it apart from copies of the data.
+    Backup(KeyBackupOut),
     /// Sister venues: whose genuine codes gates answer with `wrong_venue`.
     #[command(subcommand)]
     Sister(SisterCommand),

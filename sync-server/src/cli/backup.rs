@@ -16,8 +16,8 @@ pub fn backup(place: &Place, command: &Backup) -> Result<(), CliError> {
     note(place, &command.out);
     print(&format!("{} bytes in {}", bytes, command.out.display()))?;
     eprintln!(
-        "The master key is not in it, and without that key the copy opens nothing. Keep a copy of the \
-         key somewhere else."
+        "The master key is not in it, and without that key the copy opens nothing. `stile-server key \
+         backup FILE` copies the keys; keep that file somewhere else."
     );
     Ok(())
 }

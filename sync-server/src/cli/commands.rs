@@ -19,7 +19,7 @@ use super::acts::{self, Said};
 use super::args::{
     Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand, VisitorCommand,
 };
-use super::{CliError, import_key, open, sisters, tls};
+use super::{CliError, import_key, key_backup, open, sisters, tls};
 
 const DAY_S: i64 = 24 * 3600;
 
@@ -132,10 +132,14 @@ pub fn gate(command: GateCommand) -> impl AsyncFnOnce(&Server) -> Result<(), Cli
 }
 
 /// `key …`
-pub fn key(command: KeyCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {
+pub fn key(
+    place: &Place,
+    command: KeyCommand,
+) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> + use<'_> {
     async move |server: &Server| match command {
         KeyCommand::Add(add) => add_key(server, add).await,
         KeyCommand::Import(import) => import_key::run(server, import).await,
+        KeyCommand::Backup(out) => key_backup::back_up(server, place, &out).await,
         KeyCommand::Minting { venue } => show_minting_key(server, venue).await,
         KeyCommand::Sister(command) => sisters::run(server, command).await,
         KeyCommand::List => {

@@ -13,8 +13,10 @@ mod commands;
 mod devices;
 mod doctor;
 mod import_key;
+mod key_backup;
 mod logs;
 mod operators;
+mod passphrase;
 mod quarantine;
 mod reconcile;
 mod retention;
@@ -38,7 +40,7 @@ use stile_sync_server::server::{MasterKeySource, OpenError, Server};
 use stile_sync_server::tls::{NameError, OwnError, PairError};
 
 pub use args::Args;
-use args::{Command, MASTER_KEY_VARIABLE, Place};
+use args::{Command, KeysCommand, MASTER_KEY_VARIABLE, Place};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -135,7 +137,10 @@ pub fn run(args: Args) -> Result<(), CliError> {
         Command::Salvage(command) => commands::salvage(&args.place, &command),
         Command::Venue(command) => commands::run(place, act, commands::venue(command)),
         Command::Gate(command) => commands::run(place, act, commands::gate(command)),
-        Command::Key(command) => commands::run(place, act, commands::key(command)),
+        Command::Key(KeysCommand::Restore(command)) => key_backup::restore(place, &command),
+        Command::Key(KeysCommand::Key(command)) => {
+            commands::run(place, act, commands::key(place, command))
+        }
         Command::Operator(command) => commands::run(place, act, operators::operator(command)),
         Command::Attendance(command) => commands::run(place, act, attendance::attendance(command)),
         Command::Device(command) => commands::run(place, act, devices::device(command)),

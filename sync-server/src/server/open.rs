@@ -9,6 +9,7 @@ use std::sync::{Arc, RwLock};
 
 use stile_core::platform::Random;
 use tokio::sync::watch;
+use zeroize::Zeroizing;
 
 use super::Server;
 use super::api_keys::KnownUses;
@@ -16,6 +17,7 @@ use super::finality::KnownReports;
 use super::lists::KnownLists;
 use super::watching::KnownHeard;
 use crate::clock::Clock;
+use crate::key_backup::{KeyBackup, LAST_KEY_BACKUP_FILE, LastKeyBackup, SecretName};
 use crate::random::SystemRandom;
 use crate::store::sqlite::{
     BackupError, DATABASE_FILE, DatabaseError, Restored, Salvage, SalvageError, SqliteStore,
@@ -69,6 +71,23 @@ pub enum OpenError {
     /// No copy was made, or none put back.
     #[error(transparent)]
     Backup(#[from] BackupError),
+    /// Keys that were in use are missing.
+    #[error(
+        "the database lacks keys that the newest key backup lists: {}. It is from before they were \
+         made, and gates would refuse what they signed. Run `stile-server key restore {}`, which adds \
+         them. If that file is lost for good, remove {} and start again",
+        lost.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        file.display(),
+        note.display()
+    )]
+    KeysLost {
+        /// Which.
+        lost: Vec<SecretName>,
+        /// The copy of the keys that holds them.
+        file: PathBuf,
+        /// The note that says so.
+        note: PathBuf,
+    },
     /// The master key.
     #[error(transparent)]
     MasterKey(#[from] VaultError),
@@ -78,6 +97,15 @@ pub enum OpenError {
     /// The store answered, and not as it should.
     #[error("the store: {0}")]
     Store(#[from] StoreError),
+}
+
+/// Where a master key was found to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// It was there.
+    There,
+    /// It was missing, and is in this file now.
+    PutBack(PathBuf),
 }
 
 /// The lock on a server's folder. Released when the process ends, however it ends.
@@ -93,7 +121,40 @@ impl Server {
     ) -> Result<Self, OpenError> {
         make_folder(data_dir)?;
         let lock = lock(data_dir)?.ok_or_else(|| OpenError::InUse(data_dir.to_owned()))?;
-        Self::open_folder(data_dir, master_key, clock, Some(lock)).await
+        let server = Self::open_folder(data_dir, master_key, clock, Some(lock)).await?;
+        if let Some(last) = LastKeyBackup::noted(data_dir) {
+            let lost = server.lost_secrets(&last.secrets).await?;
+            if !lost.is_empty() {
+                return Err(OpenError::KeysLost {
+                    lost,
+                    file: last.file,
+                    note: data_dir.join(LAST_KEY_BACKUP_FILE),
+                });
+            }
+        }
+        Ok(server)
+    }
+
+    /// Whether a folder has a database.
+    pub fn has_database(data_dir: &Path) -> bool {
+        data_dir.join(DATABASE_FILE).exists()
+    }
+
+    /// Puts the master key of a copy back where it is missing, if it opens the database that is
+    /// there, and says what it found. Blocks.
+    pub fn put_master_key_back(
+        data_dir: &Path,
+        source: &MasterKeySource,
+        backup: &KeyBackup,
+    ) -> Result<KeyPlace, OpenError> {
+        make_folder(data_dir)?;
+        let check = look(&data_dir.join(DATABASE_FILE))?.and_then(|existing| existing.vault_check);
+        let key = MasterKeySource::Text(Zeroizing::new(backup.master_key.clone()));
+        Vault::open(&key, check.as_deref(), &SystemRandom)?;
+        Ok(match source.put_back(&backup.master_key)? {
+            None => KeyPlace::There,
+            Some(path) => KeyPlace::PutBack(path),
+        })
     }
 
     /// Opens the server for a command that only writes configuration, beside a running server or

@@ -136,6 +136,12 @@ impl Server {
         let mut known = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(known.entry(venue.clone()).or_insert(keys)))
     }
+
+    /// Has a venue's secrets unsealed anew when they are next asked for.
+    pub(super) fn forget_keys(&self, venue: &VenueId) {
+        let mut known = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        known.remove(venue);
+    }
 }
 
 /// The time zone of an IANA name.

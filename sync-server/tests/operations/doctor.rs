@@ -61,7 +61,7 @@ fn a_server_that_is_well_is_found_well_line_by_line() {
         .collect();
     let expected = [
         "data", "storage", "room", "database", "key", "tls", "expiry", "port", "names", "clock",
-        "backup",
+        "backup", "keys",
     ];
     assert_eq!(checks, expected);
     for check in [

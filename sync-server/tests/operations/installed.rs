@@ -1,7 +1,7 @@
 //! A data folder and the program on it, at work or not.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -85,6 +85,17 @@ impl Installed {
 
     pub fn say(&self, args: &[&str]) -> Said {
         self.command(args).output().unwrap().into()
+    }
+
+    /// A command that reads something from standard input.
+    pub fn say_with(&self, args: &[&str], input: &str) -> Said {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // One that has ended does not read, and says why.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap().into()
     }
 
     /// What a command prints on stdout; it must succeed.

@@ -5,6 +5,7 @@
 
 mod doctor;
 mod installed;
+mod keys;
 mod pages;
 mod setup;
 mod tls;

@@ -4,6 +4,7 @@
 mod backup;
 mod database;
 mod finding;
+mod keys;
 mod port;
 mod storage;
 mod tls;
@@ -55,6 +56,7 @@ pub fn run(place: &Place, doctor: &Doctor) -> Result<(), CliError> {
     findings.extend(runtime.block_on(port::findings(data, pair.as_ref())));
     findings.push(clock());
     findings.push(backup::finding(data, now));
+    findings.push(keys::finding(data, now));
     tell(&findings, doctor.json)
 }
 

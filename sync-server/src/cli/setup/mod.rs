@@ -128,6 +128,9 @@ fn say_what_is_left<R: BufRead, W: Write>(
         made.master_key, made.authority
     ));
     ask.say(&format!(
+        "- Copy the keys to a stick, under a passphrase: {command} key backup FILE"
+    ));
+    ask.say(&format!(
         "- Open TCP port {port} to the gates and the booking system (ufw allow {port}/tcp, or \
          firewall-cmd --permanent --add-port={port}/tcp)."
     ));

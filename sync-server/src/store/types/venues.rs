@@ -92,6 +92,12 @@ impl SecretKind {
         Self::Bearer,
     ];
 
+    /// The kind of a name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter().chain([Self::V1Shared]);
+        all.find(|kind| kind.name() == name)
+    }
+
     /// Its stable name in the store.
     pub fn name(self) -> &'static str {
         match self {
