@@ -3,16 +3,17 @@
 
 use data_encoding::BASE64;
 use stile_core::ids::{Kid, VenueId, VenueNumber};
+use stile_core::key_manifest::{KeyManifest, KeyRole, ManifestKey};
 use stile_core::keys::{
-    CodeSigningKey, DocumentKey, IssuerSecret, ListSigningKey, NumberingSecret, RootSigningKey,
+    DocumentKey, IssuerSecret, NumberingSecret, Role, RootSigningKey, SigningKey, role,
 };
 use stile_core::platform::Random;
-use stile_core::time::ServiceDay;
+use stile_core::time::{EpochSeconds, ServiceDay};
 use zeroize::Zeroizing;
 
 use crate::error::ServerError;
 use crate::random::random_bytes;
-use crate::store::{SealedSecret, SecretKind, StoreError};
+use crate::store::{SealedSecret, SecretKind, StoreError, StoredKeyManifest};
 use crate::vault::{SealError, Vault};
 
 /// The kid of a venue's first keys.
@@ -24,13 +25,51 @@ const NO_KID: Kid = Kid(0);
 pub(crate) struct VenueKeys {
     pub venue_id: VenueId,
     pub number: VenueNumber,
-    pub list: (Kid, ListSigningKey),
-    pub code: (Kid, CodeSigningKey),
+    pub list: Signers<role::List>,
+    pub code: Signers<role::Code>,
+    /// The version of the key manifest that says when each of them signs; 0 where there is none.
+    pub manifest_version: u64,
     pub issuer: IssuerSecret,
     pub numbering: NumberingSecret,
     pub cursor: Secret,
     pub bearer: Secret,
     root: Vec<u8>,
+}
+
+/// The private keys of one role, each with the time in which it signs. Never empty.
+pub(crate) struct Signers<R: Role>(Vec<Signer<R>>);
+
+struct Signer<R: Role> {
+    kid: Kid,
+    key: SigningKey<R>,
+    from: EpochSeconds,
+    until: Option<EpochSeconds>,
+}
+
+impl<R: Role> Signers<R> {
+    /// The key that signs at a moment: the newest whose time it is. The oldest where it is nobody's
+    /// time, as by a clock that was set back.
+    pub(crate) fn at(&self, now: EpochSeconds) -> (Kid, &SigningKey<R>) {
+        let is_its_time = |signer: &&Signer<R>| {
+            signer.from <= now && signer.until.is_none_or(|until| now < until)
+        };
+        let signer = self.0.iter().rfind(is_its_time);
+        let signer = signer
+            .or(self.0.first())
+            .expect("there is one of each role");
+        (signer.kid, &signer.key)
+    }
+
+    /// Whether the private half of a key is here.
+    pub(crate) fn has(&self, kid: Kid) -> bool {
+        self.0.iter().any(|signer| signer.kid == kid)
+    }
+
+    /// The public halves, base64.
+    pub(crate) fn public(&self) -> impl Iterator<Item = (Kid, String)> {
+        let base64 = |key: &SigningKey<R>| BASE64.encode(key.verifying_key().as_bytes());
+        self.0.iter().map(move |one| (one.kid, base64(&one.key)))
+    }
 }
 
 /// A symmetric secret of the server's own.
@@ -55,11 +94,13 @@ impl VenueKeys {
         SecretKind::ALL.into_iter().map(seal).collect()
     }
 
-    /// Unseals a venue's secrets. Of a role with several keys, the highest kid signs.
+    /// Unseals a venue's secrets. When each of a role's keys signs stands in the key manifest; one
+    /// that no manifest names yet always does.
     pub(crate) fn unseal(
         venue_id: VenueId,
         number: VenueNumber,
         secrets: &[SealedSecret],
+        kept: Option<&StoredKeyManifest>,
         vault: &Vault,
     ) -> Result<Self, ServerError> {
         let newest = |kind: SecretKind| {
@@ -74,16 +115,24 @@ impl VenueKeys {
             let opened = unseal(vault, &venue_id, secret)?;
             Ok::<_, ServerError>((secret.kid, opened))
         };
-        let (list_kid, list) = open(SecretKind::List)?;
-        let (code_kid, code) = open(SecretKind::Code)?;
+        let root = newest(SecretKind::Root)?;
+        let manifest = kept
+            .map(|kept| {
+                let root: RootSigningKey = SigningKey::from_seed(&*unseal(vault, &venue_id, root)?);
+                KeyManifest::open(&kept.signed, &root.verifying_key())
+                    .map_err(ServerError::internal)
+            })
+            .transpose()?;
+        let named = manifest.as_ref().map_or(&[][..], |manifest| &manifest.keys);
         Ok(Self {
-            list: (list_kid, ListSigningKey::from_seed(&list)),
-            code: (code_kid, CodeSigningKey::from_seed(&code)),
+            list: signers(&venue_id, SecretKind::List, secrets, named, vault)?,
+            code: signers(&venue_id, SecretKind::Code, secrets, named, vault)?,
+            manifest_version: kept.map_or(0, |kept| kept.version),
             issuer: IssuerSecret::from_bytes(&open(SecretKind::Issuer)?.1),
             numbering: NumberingSecret::from_bytes(&open(SecretKind::Numbering)?.1),
             cursor: open(SecretKind::Cursor)?.1,
             bearer: open(SecretKind::Bearer)?.1,
-            root: newest(SecretKind::Root)?.sealed.clone(),
+            root: root.sealed.clone(),
             venue_id,
             number,
         })
@@ -104,14 +153,50 @@ impl VenueKeys {
         )?))
     }
 
-    /// The list key's public half, base64.
-    pub(crate) fn list_public_key(&self) -> String {
-        BASE64.encode(self.list.1.verifying_key().as_bytes())
+    /// The public halves of the keys that can be rotated, base64.
+    pub(crate) fn public_keys(&self) -> impl Iterator<Item = (KeyRole, Kid, String)> {
+        let list = self
+            .list
+            .public()
+            .map(|(kid, key)| (KeyRole::List, kid, key));
+        let code = self
+            .code
+            .public()
+            .map(|(kid, key)| (KeyRole::Code, kid, key));
+        list.chain(code)
     }
+}
 
-    /// The code key's public half, base64.
-    pub(crate) fn code_public_key(&self) -> String {
-        BASE64.encode(self.code.1.verifying_key().as_bytes())
+/// The keys of a role that may sign, by kid.
+fn signers<R: Role>(
+    venue: &VenueId,
+    kind: SecretKind,
+    secrets: &[SealedSecret],
+    named: &[ManifestKey],
+    vault: &Vault,
+) -> Result<Signers<R>, ServerError> {
+    let role = match kind {
+        SecretKind::List => KeyRole::List,
+        _ => KeyRole::Code,
+    };
+    let mut signers = Vec::new();
+    for secret in secrets.iter().filter(|secret| secret.kind == kind) {
+        let mut known = named.iter();
+        let known = known.find(|key| key.role == role && key.kid == secret.kid);
+        if known.is_some_and(|key| key.revoked) {
+            continue;
+        }
+        signers.push(Signer {
+            kid: secret.kid,
+            key: SigningKey::from_seed(&*unseal(vault, venue, secret)?),
+            from: known.map_or(EpochSeconds(0), |key| key.valid_from),
+            until: known.and_then(|key| key.valid_until),
+        });
+    }
+    signers.sort_by_key(|signer| signer.kid);
+    match signers.is_empty() {
+        true => Err(missing(kind)),
+        false => Ok(Signers(signers)),
     }
 }
 

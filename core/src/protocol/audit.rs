@@ -78,6 +78,10 @@ acts! {
     KeyBackup = "key.backup";
     /// Keys were put back from a copy.
     KeyRestore = "key.restore";
+    /// A signing key was made that follows another.
+    KeyRotate = "key.rotate";
+    /// A signing key was revoked.
+    SigningKeyRevoke = "signing_key.revoke";
     /// How long the audit log is kept was set.
     RetentionSet = "retention.set";
     /// What may be kept no longer was removed by command.

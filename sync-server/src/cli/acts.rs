@@ -60,6 +60,11 @@ pub fn of(command: &Command) -> Option<Said> {
             KeyCommand::Add(_) => ((Act::ApiKeyMake, At::Server), None),
             KeyCommand::Revoke { id } => ((Act::ApiKeyRevoke, At::Server), text(id)),
             KeyCommand::Import(import) => (at(Act::SecretImport, &import.venue), None),
+            KeyCommand::Rotate { venue, .. } => (at(Act::KeyRotate, venue), None),
+            KeyCommand::RevokeSigning { role, kid, venue } => {
+                let thing = Some(format!("{role} {}", kid.0));
+                (at(Act::SigningKeyRevoke, venue), thing)
+            }
             KeyCommand::Backup(_) => ((Act::KeyBackup, At::Server), None),
             KeyCommand::Minting { venue } => (at(Act::MintingKeyShow, venue), None),
             KeyCommand::Sister(SisterCommand::Add(add)) => {
@@ -69,7 +74,7 @@ pub fn of(command: &Command) -> Option<Said> {
             KeyCommand::Sister(SisterCommand::Remove { sister, venue, .. }) => {
                 (at(Act::SisterRemove, venue), text(sister))
             }
-            KeyCommand::List | KeyCommand::Sister(SisterCommand::List { .. }) => return None,
+            KeyCommand::List | KeyCommand::Show { .. } | KeyCommand::Sister(SisterCommand::List { .. }) => return None,
         },
         Command::Operator(OperatorCommand::Set(set)) => {
             (at(Act::OperatorPut, &set.venue), text(&set.id))

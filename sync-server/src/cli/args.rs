@@ -10,7 +10,7 @@ use stile_core::ids::{
     Checkpoint, DeviceId, EnrolmentId, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId,
     VenueNumber, Zone,
 };
-use stile_core::protocol::OperatorRole;
+use stile_core::protocol::{OperatorRole, SigningRole};
 use stile_core::ticket::Direction;
 use stile_core::time::ServiceDay;
 use stile_sync_server::attendance::GroupBy;
@@ -413,6 +413,33 @@ pub enum KeyCommand {
     /// Prints the key that the booking system mints v1 codes with by itself, in hexadecimal digits
     /// (docs/minting.md). Whoever has it can make a v1 code of every ticket of the venue.
     Minting {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Prints the keys that the venue signs with, one JSON object a line.
+    Show {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Makes the next key that signs lists or codes. Gates hear of it at once; it signs codes after 72
+    /// hours, lists after one.
+    Rotate {
+        /// What it signs: list or code.
+        role: SigningRole,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Ends a signing key at once, with all that it ever signed, since it was stolen. Another one signs
+    /// from now on.
+    RevokeSigning {
+        /// What it signs: list or code.
+        role: SigningRole,
+        /// Its kid, as `key show` prints it.
+        #[arg(value_parser = kid)]
+        kid: Kid,
         /// The venue; may be left out where there is one only.
         #[arg(long)]
         venue: Option<VenueId>,

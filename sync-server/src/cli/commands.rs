@@ -19,7 +19,7 @@ use super::acts::{self, Said};
 use super::args::{
     Enrol, GateCommand, KeyAdd, KeyCommand, Place, Salvage, VenueAdd, VenueCommand, VisitorCommand,
 };
-use super::{CliError, import_key, key_backup, open, sisters, tls};
+use super::{CliError, import_key, key_backup, open, signing_keys, sisters, tls};
 
 const DAY_S: i64 = 24 * 3600;
 
@@ -139,6 +139,11 @@ pub fn key(
     async move |server: &Server| match command {
         KeyCommand::Add(add) => add_key(server, add).await,
         KeyCommand::Import(import) => import_key::run(server, import).await,
+        KeyCommand::Show { venue } => signing_keys::show(server, venue).await,
+        KeyCommand::Rotate { role, venue } => signing_keys::rotate(server, role, venue).await,
+        KeyCommand::RevokeSigning { role, kid, venue } => {
+            signing_keys::revoke(server, role, kid, venue).await
+        }
         KeyCommand::Backup(out) => key_backup::back_up(server, place, &out).await,
         KeyCommand::Minting { venue } => show_minting_key(server, venue).await,
         KeyCommand::Sister(command) => sisters::run(server, command).await,

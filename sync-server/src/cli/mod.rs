@@ -22,6 +22,7 @@ mod reconcile;
 mod retention;
 mod serve;
 mod setup;
+mod signing_keys;
 mod sisters;
 mod time_sync;
 mod tls;

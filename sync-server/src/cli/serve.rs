@@ -182,7 +182,13 @@ async fn keep_house(server: Arc<Server>) {
     loop {
         days.tick().await;
         match server.run_retention(false).await {
-            Ok(runs) => runs.iter().for_each(say),
+            Ok(runs) => {
+                runs.iter().for_each(say);
+                // Nor does anything of a key by a clock that is doubted.
+                if runs.iter().all(|run| run.held.is_none()) {
+                    tend_keys(&server).await;
+                }
+            }
             Err(error) => warn!(%error, "what is over could not be removed; tried again tomorrow"),
         }
         match server.forget_sets().await {
@@ -192,6 +198,18 @@ async fn keep_house(server: Arc<Server>) {
                 warn!(%error, "what is left of sets of tickets is removed tomorrow");
             }
         }
+    }
+}
+
+/// Ends, daily, what is over of the keys that were rotated.
+async fn tend_keys(server: &Server) {
+    match server.tend_keys().await {
+        Ok(0) => {}
+        Ok(keys) => info!(
+            keys,
+            "keys that are over were destroyed or taken out of the manifest"
+        ),
+        Err(error) => warn!(%error, "keys that are over are looked at again tomorrow"),
     }
 }
 

@@ -35,6 +35,7 @@ mod refusal;
 mod routes;
 mod serve;
 mod sessions;
+mod signing_keys;
 mod ticket_files;
 mod tickets;
 mod trace;
@@ -264,6 +265,13 @@ fn all_routes() -> Routes {
         .act(Scope::Admin, Act::ApiKeyMake, routes!(api_keys::make))
         .key(Scope::Admin, routes!(api_keys::list))
         .act(Scope::Admin, Act::ApiKeyRevoke, routes!(api_keys::revoke))
+        .key(Scope::Admin, routes!(signing_keys::list))
+        .act(Scope::Admin, Act::KeyRotate, routes!(signing_keys::rotate))
+        .act(
+            Scope::Admin,
+            Act::SigningKeyRevoke,
+            routes!(signing_keys::revoke),
+        )
         .act(Scope::Admin, Act::WebhookMake, routes!(webhooks::make))
         .key(Scope::Admin, routes!(webhooks::list))
         .act(Scope::Admin, Act::WebhookRemove, routes!(webhooks::remove))

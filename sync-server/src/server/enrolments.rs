@@ -230,8 +230,8 @@ impl Server {
             issued_at: device.enrolled_at,
         };
         let payload = serde_json::to_vec(&certificate).map_err(ServerError::internal)?;
-        let (kid, list_key) = &keys.list;
-        let certificate = Signed::sign(&Domain::CERTIFICATE, &payload, *kid, list_key)
+        let (kid, list_key) = keys.list.at(self.now().seconds());
+        let certificate = Signed::sign(&Domain::CERTIFICATE, &payload, kid, list_key)
             .map_err(ServerError::internal)?;
         let gates = self.store.gates(keys.number).await?;
         Ok(EnrolAnswer {

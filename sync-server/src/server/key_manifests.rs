@@ -1,10 +1,8 @@
 //! The key manifest of a venue: signed by its root key when there is none, when it nears its end,
-//! when the data was put back from a backup, and when its sister venues change.
+//! when the data was put back from a backup, and when its keys or its sister venues change.
 
 use stile_core::ids::Kid;
-use stile_core::key_manifest::{
-    Algorithm, KeyManifest, KeyRole, ManifestError, ManifestKey, SisterVenue,
-};
+use stile_core::key_manifest::{Algorithm, KeyManifest, ManifestError, ManifestKey, SisterVenue};
 use stile_core::signed::Signed;
 use stile_core::time::EpochSeconds;
 
@@ -36,9 +34,9 @@ impl Server {
             {
                 return Ok(kept.signed.clone());
             }
-            let sisters = self.sisters_of(keys, kept.as_ref())?;
+            let contents = self.contents(keys, kept.as_ref())?;
             let manifest = self
-                .sign_key_manifest(keys, kept.as_ref(), sisters)
+                .sign_key_manifest(keys, kept.as_ref(), contents)
                 .map_err(ServerError::internal)?;
             let signed = manifest.signed.clone();
             if self.store.keep_key_manifest(keys.number, manifest).await? {
@@ -48,18 +46,43 @@ impl Server {
         Err(too_many())
     }
 
-    /// The sister venues that a kept manifest names. They are stored nowhere else.
-    pub(super) fn sisters_of(
+    /// What a kept manifest names, and the keys that no manifest names yet: the venue's first, and
+    /// those that came back from a copy of the keys. It is stored nowhere else.
+    pub(super) fn contents(
         &self,
         keys: &VenueKeys,
         kept: Option<&StoredKeyManifest>,
-    ) -> Result<Vec<SisterVenue>, ServerError> {
-        let Some(kept) = kept else {
-            return Ok(Vec::new());
+    ) -> Result<Contents, ServerError> {
+        let mut contents = match kept {
+            None => Contents::default(),
+            Some(kept) => {
+                let root = keys.root(&self.vault)?.verifying_key();
+                let opened = KeyManifest::open(&kept.signed, &root);
+                let manifest = opened.map_err(ServerError::internal)?;
+                Contents {
+                    keys: manifest.keys,
+                    sisters: manifest.sister_venues,
+                }
+            }
         };
-        let root = keys.root(&self.vault)?.verifying_key();
-        let manifest = KeyManifest::open(&kept.signed, &root).map_err(ServerError::internal)?;
-        Ok(manifest.sister_venues)
+        for (role, kid, public_key) in keys.public_keys() {
+            let mut known = contents.keys.iter();
+            if known.any(|key| key.role == role && key.kid == kid) {
+                continue;
+            }
+            contents.keys.push(ManifestKey {
+                role,
+                kid,
+                algorithm: Algorithm::Ed25519,
+                public_key,
+                // The venue's first keys follow no others, so they are good from the beginning: a
+                // server whose clock was ahead when it made them must not lock its gates.
+                valid_from: EpochSeconds(0),
+                valid_until: None,
+                revoked: false,
+            });
+        }
+        Ok(contents)
     }
 
     /// Signs the manifest that follows the kept one. Not kept yet.
@@ -67,20 +90,9 @@ impl Server {
         &self,
         keys: &VenueKeys,
         kept: Option<&StoredKeyManifest>,
-        sister_venues: Vec<SisterVenue>,
+        contents: Contents,
     ) -> Result<StoredKeyManifest, SignError> {
         let version = kept.map_or(0, |kept| kept.version).saturating_add(1);
-        let key = |role, kid, public_key| ManifestKey {
-            role,
-            kid,
-            algorithm: Algorithm::Ed25519,
-            public_key,
-            // The venue's first keys follow no others, so they are good from the beginning: a
-            // server whose clock was ahead when it made them must not lock its gates.
-            valid_from: EpochSeconds(0),
-            valid_until: None,
-            revoked: false,
-        };
         let issued_at = self.now();
         let not_after = EpochSeconds(issued_at.seconds().0.saturating_add(LIFE_S));
         let manifest = KeyManifest {
@@ -90,11 +102,8 @@ impl Server {
             version,
             issued_at,
             not_after,
-            keys: vec![
-                key(KeyRole::List, keys.list.0, keys.list_public_key()),
-                key(KeyRole::Code, keys.code.0, keys.code_public_key()),
-            ],
-            sister_venues,
+            keys: contents.keys,
+            sister_venues: contents.sisters,
         };
         let signed = manifest.sign(ROOT_KID, &keys.root(&self.vault)?)?;
         Ok(StoredKeyManifest {
@@ -104,6 +113,15 @@ impl Server {
             signed,
         })
     }
+}
+
+/// What a key manifest names.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Contents {
+    /// The venue's own keys.
+    pub(super) keys: Vec<ManifestKey>,
+    /// Its sister venues, with theirs.
+    pub(super) sisters: Vec<SisterVenue>,
 }
 
 /// Why a manifest was not signed.
@@ -119,4 +137,16 @@ pub(super) enum SignError {
 
 pub(super) fn too_many() -> ServerError {
     ServerError::internal("the key manifest is being signed by too many at once")
+}
+
+/// What is wrong with what was to be signed, for whoever asked for it.
+pub(super) fn refused(error: SignError) -> ServerError {
+    match error {
+        SignError::Server(error) => error,
+        SignError::Manifest(error @ (ManifestError::Signed(_) | ManifestError::Json(_))) => {
+            ServerError::internal(error)
+        }
+        // A key that cannot be used, or one that has another role here.
+        SignError::Manifest(error) => ServerError::Conflict(error.to_string()),
+    }
 }

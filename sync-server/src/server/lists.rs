@@ -206,7 +206,12 @@ impl Server {
     ) -> Result<(ListManifest, Signed), ServerError> {
         let now = self.now();
         let manifest = match known.manifest.take() {
-            Some(kept) if now.since(kept.0.issued_at).saturating_abs() < SIGNED_ANEW_MS => kept,
+            Some(kept)
+                if now.since(kept.0.issued_at).saturating_abs() < SIGNED_ANEW_MS
+                    && kept.1.kid == keys.list.at(now.seconds()).0 =>
+            {
+                kept
+            }
             _ => self.sign_list(keys, day, state, &known.summary)?,
         };
         known.manifest = Some(manifest.clone());
@@ -236,9 +241,9 @@ impl Server {
                 .max(state.day_until),
         };
         let payload = serde_json::to_vec(&manifest).map_err(ServerError::internal)?;
-        let (kid, key) = &keys.list;
+        let (kid, key) = keys.list.at(issued_at.seconds());
         let signed =
-            Signed::sign(&Domain::WHITELIST, &payload, *kid, key).map_err(ServerError::internal)?;
+            Signed::sign(&Domain::WHITELIST, &payload, kid, key).map_err(ServerError::internal)?;
         Ok((manifest, signed))
     }
 }

@@ -183,15 +183,15 @@ impl Mint<'_> {
                 G2_UNITS * G2_UNIT_S
             )
         })?;
-        let (kid, key) = &self.keys.code;
-        let payload = self.payload(ticket, *kid, ttl_5min);
+        let (kid, key) = self.keys.code.at(self.now);
+        let payload = self.payload(ticket, kid, ttl_5min);
         let code = g2::mint(key, &payload).map_err(|error| error.to_string())?;
         Ok((code, after(self.now, payload.ttl_s()), None))
     }
 
     fn g3(&self, ticket: &TicketInSession) -> Result<MintedCode, String> {
-        let (kid, key) = &self.keys.code;
-        let payload = self.payload(ticket, *kid, 0);
+        let (kid, key) = self.keys.code.at(self.now);
+        let payload = self.payload(ticket, kid, 0);
         let signed = g3::sign(key, &payload).map_err(|error| error.to_string())?;
         let TicketInSession { ticket, .. } = ticket;
         let rotation_key =

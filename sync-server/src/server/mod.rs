@@ -26,6 +26,7 @@ mod records;
 mod retention;
 mod sessions;
 mod shared_codes;
+mod signing_keys;
 mod sisters;
 mod ticket_changes;
 mod ticket_sets;
@@ -54,7 +55,6 @@ use crate::error::ServerError;
 use crate::metrics::Metrics;
 use crate::store::Store;
 use crate::vault::Vault;
-use crate::venue_keys::VenueKeys;
 
 pub use crate::vault::{MasterKeySource, VaultError};
 pub use alarms::{ALARMS, MOST_ALARMS};
@@ -120,7 +120,7 @@ pub struct Server {
     random: Arc<dyn Random>,
     generation: u64,
     made_master_key: Option<PathBuf>,
-    keys: RwLock<HashMap<VenueId, Arc<VenueKeys>>>,
+    keys: RwLock<HashMap<VenueId, venues::KnownKeys>>,
     numbers: RwLock<HashMap<VenueNumber, VenueId>>,
     lists: lists::KnownLists,
     uses: api_keys::KnownUses,

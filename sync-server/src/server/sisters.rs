@@ -3,14 +3,12 @@
 
 use serde::Serialize;
 use stile_core::ids::{Kid, VenueId, VenueNumber};
-use stile_core::key_manifest::{
-    Algorithm, KeyManifest, KeyRole, ManifestError, ManifestKey, SisterVenue,
-};
+use stile_core::key_manifest::{Algorithm, KeyManifest, KeyRole, ManifestKey, SisterVenue};
 use stile_core::keys::CodeVerifyingKey;
 use stile_core::time::EpochSeconds;
 
 use super::Server;
-use super::key_manifests::{OFFERS, SignError, too_many};
+use super::key_manifests::{OFFERS, refused, too_many};
 use crate::error::ServerError;
 use crate::store::Change;
 use crate::venue_keys::VenueKeys;
@@ -125,14 +123,14 @@ impl Server {
         let keys = self.keys(venue).await?;
         for _ in 0..OFFERS {
             let kept = self.store.key_manifest(keys.number).await?;
-            let before = self.sisters_of(&keys, kept.as_ref())?;
-            let mut sisters = before.clone();
-            change(&keys, &mut sisters)?;
-            if sisters == before {
+            let mut contents = self.contents(&keys, kept.as_ref())?;
+            let before = contents.sisters.clone();
+            change(&keys, &mut contents.sisters)?;
+            if contents.sisters == before {
                 return Ok(Change::Unchanged);
             }
             let manifest = self
-                .sign_key_manifest(&keys, kept.as_ref(), sisters)
+                .sign_key_manifest(&keys, kept.as_ref(), contents)
                 .map_err(refused)?;
             if self.store.keep_key_manifest(keys.number, manifest).await? {
                 return Ok(Change::Changed);
@@ -210,15 +208,4 @@ fn merge(
         return too_many_keys();
     }
     Ok(())
-}
-
-fn refused(error: SignError) -> ServerError {
-    match error {
-        SignError::Server(error) => error,
-        SignError::Manifest(error @ (ManifestError::Signed(_) | ManifestError::Json(_))) => {
-            ServerError::internal(error)
-        }
-        // A key that cannot be used, or one that has another role here.
-        SignError::Manifest(error) => ServerError::Conflict(error.to_string()),
-    }
 }

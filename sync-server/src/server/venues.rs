@@ -1,6 +1,8 @@
 //! Venues, their policies and their gates.
 
-use std::sync::{Arc, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLockReadGuard};
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use stile_core::codes::{Format, OpaqueShape};
@@ -18,6 +20,17 @@ use crate::venue_keys::VenueKeys;
 pub(super) const TEXT_BYTES: usize = 512;
 /// Zones of a gate or session at most.
 pub(super) const ZONES: usize = 64;
+
+/// How long unsealed keys are used before the store is asked whether they were rotated.
+const KEYS_LOOKED_AT: Duration = Duration::from_secs(5);
+
+/// A venue's keys in memory.
+#[derive(Clone)]
+pub(super) struct KnownKeys {
+    keys: Arc<VenueKeys>,
+    /// When the store was last asked.
+    looked_at: Instant,
+}
 
 impl Server {
     /// Creates a venue with all its keys. `time_zone` is an IANA name, such as `Asia/Shanghai`.
@@ -117,24 +130,46 @@ impl Server {
         Ok(self.store.gates(number).await?)
     }
 
-    /// The venue's number and secrets, unsealed when they are first asked for.
+    /// The venue's number and secrets, unsealed when they are first asked for. Another process may
+    /// rotate them: that is looked for every few seconds.
     pub(super) async fn keys(&self, venue: &VenueId) -> Result<Arc<VenueKeys>, ServerError> {
-        let known = || {
-            self.keys
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(venue)
-                .cloned()
+        let known = self.known_keys().get(venue).cloned();
+        let Some(KnownKeys { keys, looked_at }) = known else {
+            return self.keys_anew(venue).await;
         };
-        if let Some(keys) = known() {
+        if looked_at.elapsed() < KEYS_LOOKED_AT {
             return Ok(keys);
         }
+        let kept = self.store.key_manifest(keys.number).await?;
+        match kept.map_or(0, |kept| kept.version) == keys.manifest_version {
+            true => Ok(self.remember_keys(keys)),
+            false => self.keys_anew(venue).await,
+        }
+    }
+
+    /// The same, as they are in the store now.
+    pub(super) async fn keys_anew(&self, venue: &VenueId) -> Result<Arc<VenueKeys>, ServerError> {
         let number = self.venue(venue).await?.number;
+        // The manifest last: a key that it does not name yet would sign at once.
         let secrets = self.store.secrets(number).await?;
-        let keys = VenueKeys::unseal(venue.clone(), number, &secrets, &self.vault)?;
-        let keys = Arc::new(keys);
-        let mut known = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(known.entry(venue.clone()).or_insert(keys)))
+        let kept = self.store.key_manifest(number).await?;
+        let (id, kept) = (venue.clone(), kept.as_ref());
+        let keys = VenueKeys::unseal(id, number, &secrets, kept, &self.vault)?;
+        Ok(self.remember_keys(Arc::new(keys)))
+    }
+
+    fn remember_keys(&self, keys: Arc<VenueKeys>) -> Arc<VenueKeys> {
+        let known = KnownKeys {
+            keys: Arc::clone(&keys),
+            looked_at: Instant::now(),
+        };
+        let mut all = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(keys.venue_id.clone(), known);
+        keys
+    }
+
+    fn known_keys(&self) -> RwLockReadGuard<'_, HashMap<VenueId, KnownKeys>> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has a venue's secrets unsealed anew when they are next asked for.

@@ -126,6 +126,21 @@ pub trait Store: Send + Sync {
         manifest: StoredKeyManifest,
     ) -> Result<bool>;
 
+    /// Keeps a key manifest as [`Store::keep_key_manifest`] does, and where it was kept adds and
+    /// removes the secrets of its keys, in the same transaction.
+    async fn change_keys(
+        &self,
+        venue: VenueNumber,
+        manifest: StoredKeyManifest,
+        secrets: KeyChange,
+    ) -> Result<bool>;
+
+    /// Every key manifest that was ever kept, oldest first.
+    async fn key_manifests(&self, venue: VenueNumber) -> Result<Vec<StoredKeyManifest>>;
+
+    /// How many live, valid tickets there are of days that are not over.
+    async fn valid_tickets(&self, venue: VenueNumber, now: EpochSeconds) -> Result<u64>;
+
     // API keys
 
     /// Adds an API key. [`StoreError::Missing`] if it names a venue that is not there,

@@ -181,6 +181,9 @@ const EXPECTED: &[(&str, &str, Who, &str)] = &[
     ("DELETE", "/v1/webhooks/{webhook_id}", Keys(Admin), ""),
     ("POST", "/v1/webhooks/{webhook_id}/resume", Keys(Admin), ""),
     ("POST", "/v1/webhooks/{webhook_id}/test", Keys(Admin), ""),
+    ("GET", "/v1/keys", Keys(Admin), ""),
+    ("POST", "/v1/keys/{role}/rotate", Keys(Admin), ""),
+    ("POST", "/v1/keys/{role}/{kid}/revoke", Keys(Admin), ""),
     ("GET", "/v1/audit", Keys(Admin), ""),
     ("GET", "/v1/records", Keys(RecordsRead), ""),
     ("GET", "/v1/check-ins", Keys(RecordsRead), ""),
@@ -397,6 +400,8 @@ fn nowhere(name: &str) -> String {
         "service_day" => "2020-02-20".into(),
         "api_key_id" | "webhook_id" => "1".into(),
         "enrolment_id" => "nowhere2".into(),
+        "role" => "list".into(),
+        "kid" => "200".into(),
         _ => "nothing-of-that-name".into(),
     }
 }
@@ -597,6 +602,8 @@ async fn nobody_reads_writes_or_infers_anything_of_another_venue() {
         "api_key_id" => own_key.clone(),
         "device_id" => own_device.to_owned(),
         "enrolment_id" => own_enrolment.to_owned(),
+        "role" => "code".into(),
+        "kid" => "201".into(),
         "webhook_id" => own_webhook.clone(),
         "session_id" => "now".into(),
         "gate_id" => "north".into(),

@@ -11,5 +11,6 @@ mod codes;
 mod enrolment;
 mod folder;
 mod full_disk;
+mod keys;
 mod retention;
 mod whitelist;

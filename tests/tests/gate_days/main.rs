@@ -6,6 +6,7 @@ mod codes;
 mod day;
 mod furnishing;
 mod report;
+mod rotation;
 mod running_venue;
 mod venue;
 mod virtual_venue;

@@ -198,6 +198,29 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn change_keys(
+        &self,
+        venue: VenueNumber,
+        manifest: StoredKeyManifest,
+        secrets: KeyChange,
+    ) -> Result<bool> {
+        self.writer
+            .write(move |db| venues::change_keys(db, venue, &manifest, &secrets))
+            .await
+    }
+
+    async fn key_manifests(&self, venue: VenueNumber) -> Result<Vec<StoredKeyManifest>> {
+        self.readers
+            .read(move |db| venues::key_manifests(db, venue))
+            .await
+    }
+
+    async fn valid_tickets(&self, venue: VenueNumber, now: EpochSeconds) -> Result<u64> {
+        self.readers
+            .read(move |db| tickets::count_valid(db, venue, now))
+            .await
+    }
+
     async fn keep_key_manifest(
         &self,
         venue: VenueNumber,

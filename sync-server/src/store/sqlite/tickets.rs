@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use stile_core::ids::{SessionId, TicketNumber, VenueNumber};
 use stile_core::ticket::{Session, Standing, TicketStatus};
-use stile_core::time::{EpochMillis, ServiceDay};
+use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
+use super::columns::count;
 use super::feed::Feed;
 use super::lists::Versions;
 use super::ticket_rows::{DayRow, current, insert, replace};
@@ -268,4 +269,18 @@ pub(super) fn in_session(
     let session = sessions::get(connection, venue, &ticket.fields.session_id)?
         .ok_or_else(|| StoreError::Damaged("a ticket's session is not there".into()))?;
     Ok(TicketInSession { ticket, session })
+}
+
+/// How many are live and valid, of days that are not over.
+pub(super) fn count_valid(
+    connection: &Connection,
+    venue: VenueNumber,
+    now: EpochSeconds,
+) -> Result<u64> {
+    let mut statement = connection.prepare_cached(
+        "SELECT count(*) FROM tickets AS t JOIN list_days AS d
+             ON d.venue = t.venue AND d.service_day = t.service_day
+         WHERE t.venue = ?1 AND d.day_until > ?2 AND t.standing = 'live' AND t.status = 'valid'",
+    )?;
+    Ok(statement.query_row(params![venue.0, now.0], |row| count(row, 0))?)
 }

@@ -9,7 +9,7 @@ use super::columns::{count, json, millis, parsed, to_i64, word};
 use super::lists;
 use super::words::Word;
 use crate::store::{
-    Change, Facts, NewVenue, Result, SealedSecret, StoreError, StoredKeyManifest, Venue,
+    Change, Facts, KeyChange, NewVenue, Result, SealedSecret, StoreError, StoredKeyManifest, Venue,
 };
 
 macro_rules! venue_where {
@@ -187,15 +187,51 @@ pub(super) fn key_manifest(
         "SELECT version, generation, not_after, signed FROM key_manifests
          WHERE venue = ?1 ORDER BY version DESC LIMIT 1",
     )?;
-    let manifest = statement.query_row([venue.0], |row| {
-        Ok(StoredKeyManifest {
-            version: count(row, 0)?,
-            generation: count(row, 1)?,
-            not_after: EpochSeconds(row.get(2)?),
-            signed: json(row, 3)?,
-        })
-    });
-    Ok(manifest.optional()?)
+    Ok(statement.query_row([venue.0], manifest).optional()?)
+}
+
+/// All of them, oldest first.
+pub(super) fn key_manifests(
+    connection: &Connection,
+    venue: VenueNumber,
+) -> Result<Vec<StoredKeyManifest>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT version, generation, not_after, signed FROM key_manifests
+         WHERE venue = ?1 ORDER BY version",
+    )?;
+    let manifests = statement.query_map([venue.0], manifest)?;
+    Ok(manifests.collect::<rusqlite::Result<_>>()?)
+}
+
+fn manifest(row: &Row<'_>) -> rusqlite::Result<StoredKeyManifest> {
+    Ok(StoredKeyManifest {
+        version: count(row, 0)?,
+        generation: count(row, 1)?,
+        not_after: EpochSeconds(row.get(2)?),
+        signed: json(row, 3)?,
+    })
+}
+
+/// Keeps a manifest with the private keys that go with it.
+pub(super) fn change_keys(
+    connection: &Connection,
+    venue: VenueNumber,
+    manifest: &StoredKeyManifest,
+    secrets: &KeyChange,
+) -> Result<bool> {
+    if !keep_key_manifest(connection, venue, manifest)? {
+        return Ok(false);
+    }
+    for secret in &secrets.added {
+        keep_secret(connection, venue, secret)?;
+    }
+    for (kind, kid) in &secrets.destroyed {
+        connection.execute(
+            "DELETE FROM venue_secrets WHERE venue = ?1 AND kind = ?2 AND kid = ?3",
+            params![venue.0, kind.word(), kid.0],
+        )?;
+    }
+    Ok(true)
 }
 
 pub(super) fn keep_key_manifest(

@@ -124,6 +124,30 @@ pub struct SealedSecret {
     pub sealed: Vec<u8>,
 }
 
+/// What becomes of private keys beside a new manifest.
+#[derive(Debug, Clone, Default)]
+pub struct KeyChange {
+    /// Made.
+    pub added: Vec<SealedSecret>,
+    /// Needed no more.
+    pub destroyed: Vec<(SecretKind, Kid)>,
+}
+
+impl KeyChange {
+    /// One more key.
+    pub fn adding(secret: SealedSecret) -> Self {
+        Self {
+            added: vec![secret],
+            destroyed: Vec::new(),
+        }
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.destroyed.is_empty()
+    }
+}
+
 /// A key manifest as it was signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKeyManifest {

@@ -117,6 +117,12 @@ impl VirtualDevice {
         Ok(())
     }
 
+    /// The body of what the server says of lists.
+    pub fn lists_as_told(&self, server: &VirtualServer) -> Result<Vec<u8>> {
+        self.ask(server, Method::GET, "/v1/gate/lists", Vec::new())?
+            .good()
+    }
+
     fn fetch_lists(&self, server: &VirtualServer) -> Result<()> {
         let answer = self.ask(server, Method::GET, "/v1/gate/lists", Vec::new())?;
         ensure!(answer.status.is_success(), "lists: {}", answer.status);

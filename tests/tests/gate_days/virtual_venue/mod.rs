@@ -45,6 +45,22 @@ impl VirtualVenue {
         })
     }
 
+    /// The body of the answer to a device that asks which lists it should hold.
+    pub fn lists_as_told(&self, device: &str) -> Result<Vec<u8>> {
+        self.device(device)?.lists_as_told(&self.server)
+    }
+
+    /// A device hears such an answer, whenever it was given.
+    pub fn hears_lists(&self, device: &str, body: &[u8]) -> Result<()> {
+        self.device(device)?.device().lists_answered(body)?;
+        Ok(())
+    }
+
+    /// What the server does daily with its keys.
+    pub fn tend_keys(&self) -> Result<()> {
+        self.server.tend_keys()
+    }
+
     fn device(&self, name: &str) -> Result<&VirtualDevice> {
         let device = self.devices.get(name);
         device.with_context(|| format!("there is no device {name}"))

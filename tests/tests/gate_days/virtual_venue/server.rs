@@ -48,9 +48,9 @@ impl Answer {
 }
 
 /// A server with one venue and a key that may do everything there.
-#[derive(Debug)]
 pub struct VirtualServer {
     runtime: Runtime,
+    server: Arc<Server>,
     router: Router,
     venue: VenueId,
     key: String,
@@ -64,7 +64,7 @@ impl VirtualServer {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let venue = VenueId::new(venue)?;
         let master = MasterKeySource::File(folder.path().join("master.key"));
-        let (router, key) = runtime.block_on(async {
+        let (server, router, key) = runtime.block_on(async {
             let clock = Arc::clone(time);
             let server = Arc::new(Server::open(folder.path(), master, clock).await?);
             server
@@ -79,16 +79,23 @@ impl VirtualServer {
             let venues = [venue.clone()];
             let (_, key) = server.add_api_key(&venues, &scopes, "test", None).await?;
             let address = SocketAddr::from(([127, 0, 0, 1], 80));
-            let router = http::router(server, Limits::default(), address);
-            anyhow::Ok((router, key.as_str().to_owned()))
+            let router = http::router(server.clone(), Limits::default(), address);
+            anyhow::Ok((server, router, key.as_str().to_owned()))
         })?;
         Ok(Self {
             runtime,
+            server,
             router,
             venue,
             key,
             _folder: folder,
         })
+    }
+
+    /// What it does daily with its keys.
+    pub fn tend_keys(&self) -> Result<()> {
+        self.runtime.block_on(self.server.tend_keys())?;
+        Ok(())
     }
 
     /// Carries out one request.

@@ -1,0 +1,82 @@
+//! Signing keys over a backup that was put back: no kid comes again, and none is lost unseen.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use stile_core::protocol::{SigningKeyState, SigningRole};
+use stile_sync_server::key_backup::LastKeyBackup;
+use stile_sync_server::server::{MasterKeySource, OpenError, Server};
+
+use super::bed::{Bed, TestClock};
+
+fn master_key(folder: &Path) -> MasterKeySource {
+    MasterKeySource::File(folder.join("master.key"))
+}
+
+async fn open(folder: &Path, clock: &Arc<TestClock>) -> Result<Server, OpenError> {
+    Server::open(folder, master_key(folder), clock.clone()).await
+}
+
+/// Closes the server and puts a copy in place of its database.
+async fn put_back(bed: Bed, folder: &Path, copy: &Path) -> Arc<TestClock> {
+    let Bed { server, clock, .. } = bed;
+    server.close().await;
+    drop(server);
+    clock.move_by(60_000);
+    Server::restore(folder, copy, &master_key(folder), &*clock).unwrap();
+    clock
+}
+
+#[tokio::test]
+async fn kids_that_may_have_been_given_since_the_copy_are_left_out() {
+    let around = tempfile::tempdir().unwrap();
+    let (folder, copy) = (around.path().join("data"), around.path().join("copy"));
+    let bed = Bed::in_folder(&folder).await;
+    bed.enrol(1).await;
+    Server::back_up(&folder, &copy).unwrap();
+    let venue = bed.venue.clone();
+    let lost = bed.server.rotate_key(&venue, SigningRole::List).await;
+    assert_eq!(lost.unwrap().kid.0, 2);
+    let clock = put_back(bed, &folder, &copy).await;
+    let server = open(&folder, &clock).await.unwrap();
+    let first = server.rotate_key(&venue, SigningRole::List).await.unwrap();
+    assert_eq!(first.kid.0, 10);
+    clock.move_by(3_600_000);
+    let second = server.rotate_key(&venue, SigningRole::List).await.unwrap();
+    assert_eq!(second.kid.0, 11);
+}
+
+#[tokio::test]
+async fn a_server_without_a_key_that_its_copy_lists_does_not_start_until_it_is_back() {
+    let around = tempfile::tempdir().unwrap();
+    let (folder, copy) = (around.path().join("data"), around.path().join("copy"));
+    let bed = Bed::in_folder(&folder).await;
+    bed.enrol(1).await;
+    Server::back_up(&folder, &copy).unwrap();
+    let venue = bed.venue.clone();
+    bed.server
+        .rotate_key(&venue, SigningRole::Code)
+        .await
+        .unwrap();
+    let keys = bed.server.key_backup(&master_key(&folder)).await.unwrap();
+    LastKeyBackup::of(&keys, Path::new("/stick/keys"))
+        .note(&folder)
+        .unwrap();
+    let clock = put_back(bed, &folder, &copy).await;
+    let refused = open(&folder, &clock).await.err().unwrap().to_string();
+    for said in ["code 2 of museum-01", "key restore /stick/keys"] {
+        assert!(refused.contains(said), "{refused}");
+    }
+    let server = Server::open_for_commands(&folder, master_key(&folder), clock.clone());
+    let server = server.await.unwrap();
+    let done = server.put_secrets_back(&keys).await.unwrap();
+    assert_eq!(done.added.len(), 1);
+    server.close().await;
+    drop(server);
+    let server = open(&folder, &clock).await.unwrap();
+    let keys = server.signing_keys(&venue).await.unwrap().keys;
+    let signing = keys
+        .iter()
+        .find(|key| key.role == SigningRole::Code && key.state == SigningKeyState::Signing);
+    assert_eq!(signing.unwrap().kid.0, 2);
+}
