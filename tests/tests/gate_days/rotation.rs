@@ -1,6 +1,6 @@
 //! Signing keys that follow one another, seen by gates with and without a network.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use axum::http::Method;
 use serde_json::{Value, json};
 use stile_core::ids::GateId;
@@ -50,7 +50,7 @@ fn venue() -> Result<VirtualVenue> {
 fn mint(venue: &VirtualVenue, ticket: &str) -> Result<String> {
     let wanted = json!({"codes": [{"ticket_id": ticket, "format": "G2", "ttl_s": LONGEST_S}]});
     let mut minted: MintAnswer = venue.server().call(Method::POST, "/v1/codes", &wanted)?;
-    Ok(minted.codes.remove(0).code.unwrap())
+    minted.codes.remove(0).code.context("no code was minted")
 }
 
 fn rotate(venue: &VirtualVenue, role: &str) -> Result<SigningKeyView> {
