@@ -216,6 +216,11 @@ impl KeyManifest {
         }
     }
 
+    /// Whether this manifest is to be used in place of the held one, or is the same.
+    pub fn supersedes(&self, held: &Self) -> bool {
+        matches!(self.compared_to(held), Offer::Newer | Offer::Same)
+    }
+
     /// Each venue with its number and keys, the own one first.
     fn venues(&self) -> impl Iterator<Item = (&VenueId, VenueNumber, &[ManifestKey])> {
         let own = (&self.venue_id, self.number, self.keys.as_slice());
@@ -336,6 +341,15 @@ impl KeyRing {
                     usable_keys(keys, KeyRole::Code).map(move |(kid, key)| ((number, kid), key))
                 })
                 .collect(),
+        }
+    }
+
+    /// No keys at all: what a revoked device has.
+    pub fn empty(venue: VenueNumber) -> Self {
+        Self {
+            venue,
+            list: BTreeMap::new(),
+            code: BTreeMap::new(),
         }
     }
 

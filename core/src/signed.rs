@@ -65,6 +65,8 @@ impl Domain<role::List> {
 impl Domain<role::Device> {
     /// A batch of records: 500 of the longest, and what stands around them.
     pub const RECORDS: Self = Self::new("stile/records/v1\0", 4 * 1024 * 1024);
+    /// The word of a device that its server forgot.
+    pub const RETURN: Self = Self::new("stile/return/v1\0", 16 * 1024);
 }
 
 /// Why a signed statement is not taken.

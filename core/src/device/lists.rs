@@ -48,6 +48,9 @@ pub enum ListsError {
     /// A line that is longer than any page.
     #[error("a line of the list is longer than {MAX_LINE_BYTES} bytes")]
     LongLine,
+    /// The device is revoked.
+    #[error("this device is revoked and takes no list")]
+    Revoked,
     /// The identity's root key.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -231,8 +234,14 @@ impl Device {
         }
     }
 
-    fn swap(&self, list: HeldList) -> ListTaken {
+    fn swap(&self, list: HeldList) -> Result<ListTaken, ListsError> {
         let mut door = self.door();
+        if door.revoked_at.is_some() {
+            drop(door);
+            drop(list);
+            drop_unusable(&self.folder, &[]);
+            return Err(ListsError::Revoked);
+        }
         let same_day = |held: &HeldList| held.day().service_day == list.day().service_day;
         let old = door
             .lists
@@ -251,7 +260,7 @@ impl Device {
         drop(door);
         // Closing the old file takes a while, and no scan must wait for it.
         drop(old);
-        taken
+        Ok(taken)
     }
 }
 
@@ -331,6 +340,6 @@ impl ListDownload<'_> {
         else {
             return Err(ListsError::CutOff(self.rows));
         };
-        Ok(self.device.swap(builder.finish(&keys)?))
+        self.device.swap(builder.finish(&keys)?)
     }
 }

@@ -14,6 +14,7 @@ mod overrides;
 mod passages;
 mod refusals;
 mod repeats;
+mod revocation;
 mod scan;
 mod set_clock;
 mod settings;
@@ -54,6 +55,7 @@ pub use operators::{HandOver, OperatorError, SignedIn};
 pub use orders::OrderTicket;
 pub use overrides::{Overridden, OverrideAsked};
 pub use passages::PassageNoted;
+pub use revocation::Refused;
 pub use scan::{Explained, Say, ScanOutcome, TicketShown};
 pub use set_clock::ClockError;
 pub use settings::{ListTaken, SettingsPart};
@@ -125,6 +127,8 @@ pub struct Amiss {
 struct Door {
     journal: Journal,
     clock: TrustedClock,
+    /// When the device was revoked: it has no keys and lists any more.
+    revoked_at: Option<EpochMillis>,
     keys: Arc<KeyRing>,
     lists: Vec<HeldList>,
     recent: repeats::Recent,
@@ -213,7 +217,12 @@ impl Device {
     ) -> Result<Self, DeviceError> {
         let gate_id = choose_gate(&identity, gate)?;
         let key_manifest = newest_key_manifest(&identity, &sync_log)?;
-        let keys = Arc::new(KeyRing::new(&key_manifest));
+        let revoked_at = revocation::known(&sync_log).map_err(OpenError::from)?;
+        let keys = Arc::new(match revoked_at {
+            None => KeyRing::new(&key_manifest),
+            Some(_) => KeyRing::empty(identity.venue_number),
+        });
+        // Without keys none of them verifies.
         let lists = lists::load(folder, &keys);
         let mut clock: TrustedClock = sync_log
             .fact("clock")
@@ -245,6 +254,7 @@ impl Device {
             door: Mutex::new(Door {
                 journal,
                 clock,
+                revoked_at,
                 keys,
                 lists,
                 recent: repeats::Recent::default(),
@@ -375,7 +385,9 @@ impl Device {
         outgoing.key_manifest = offered;
         drop(outgoing);
         let mut door = self.door();
-        door.keys = keys;
+        if door.revoked_at.is_none() {
+            door.keys = keys;
+        }
         door.clock.hear_manifest(issued_at, self.platform.moment());
         Ok(())
     }

@@ -36,6 +36,9 @@ pub struct Status {
 /// What an open device knows without asking its journal: cheap enough for every second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveStatus {
+    /// When the device was revoked, if it was: it has no keys and lists any more.
+    #[serde(default)]
+    pub revoked_at: Option<EpochMillis>,
     /// Whether the server answered lately.
     pub online: bool,
     /// It left the last question of a scan without an answer, not long ago: the gate decides by
@@ -205,6 +208,7 @@ impl Device {
             .collect();
         lists.sort_by_key(|list| list.not_after);
         LiveStatus {
+            revoked_at: door.revoked_at,
             online: self.is_reachable(),
             unanswered: door.round_trips.is_unanswered(moment.boot_ms),
             practice: door.desk.practice,

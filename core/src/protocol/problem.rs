@@ -46,6 +46,10 @@ codes! {
     InvalidFile = "invalid_file", 400, "The file cannot be imported";
     /// No key or token, or one that is not known.
     Unauthorized = "unauthorized", 401, "Who asks is not known";
+    /// The device is revoked; the member `revocation` says so under a key of the venue.
+    Revoked = "revoked", 401, "The device is revoked";
+    /// The server knows the device by its certificate alone.
+    DeviceForgotten = "device_forgotten", 403, "The device waits for an operator's word";
     /// The key may not do this.
     Forbidden = "forbidden", 403, "The key may not do this";
     /// The enrolment token is wrong, used or over.

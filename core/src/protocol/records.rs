@@ -242,6 +242,8 @@ pub enum QuarantineCause {
     SequenceTaken,
     /// The device is revoked.
     RevokedDevice,
+    /// The server knows the device by its certificate alone.
+    ForgottenDevice,
 }
 
 /// One record in the log that the back end pulls.

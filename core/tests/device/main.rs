@@ -10,5 +10,6 @@ mod clock;
 mod enrolment;
 mod journal;
 mod lists;
+mod revocation;
 mod scanning;
 mod uploads;
