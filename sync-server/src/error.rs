@@ -1,7 +1,7 @@
 //! Why the server did not do what it was asked: one type, which becomes one answer. Its text is
 //! for whoever asked; what is for the operator alone is its source.
 
-use stile_core::protocol::Code;
+use stile_core::protocol::{Code, RevocationNotice};
 
 use crate::store::StoreError;
 
@@ -68,6 +68,18 @@ pub enum ServerError {
     /// Well-formed, and yet it cannot be done.
     #[error("{0}")]
     Unprocessable(String),
+    /// More than the server takes now; nothing of the request was stored.
+    #[error("{0}")]
+    TooMany(&'static str),
+    /// The device is revoked; the signed word on it goes beside.
+    #[error("this device is revoked: enrol it anew, with an empty folder")]
+    Revoked(Box<RevocationNotice>),
+    /// The device is known by its certificate alone.
+    #[error(
+        "this device waits for an operator's word: the server was put back from a backup that \
+             is older than its enrolment. Its records are taken meanwhile"
+    )]
+    DeviceForgotten,
     /// The server cannot store now; nothing of the request was stored.
     #[error("the server cannot store now; nothing was stored, ask again later")]
     StoreUnavailable(#[source] StoreError),
@@ -92,6 +104,9 @@ impl ServerError {
             Self::CursorRestarted { .. } => Code::CursorRestarted,
             Self::CursorExpired { .. } => Code::CursorExpired,
             Self::TooLarge(_) => Code::TooLarge,
+            Self::TooMany(_) => Code::TooManyRequests,
+            Self::Revoked(_) => Code::Revoked,
+            Self::DeviceForgotten => Code::DeviceForgotten,
             Self::StoreUnavailable(_) => Code::StoreUnavailable,
             Self::Internal(_) => Code::Internal,
         }
@@ -114,6 +129,10 @@ impl From<StoreError> for ServerError {
         match error {
             StoreError::Exists(what) => Self::Conflict(format!("there is already such a {what}")),
             StoreError::Missing(what) => Self::NotFound(what),
+            StoreError::QuarantineFull => Self::TooMany(
+                "100,000 records of this device wait for an operator's judgement; it keeps the \
+                 others until some of them are judged: stile-server quarantine list",
+            ),
             StoreError::Damaged(_) | StoreError::Fault(_) => Self::Internal(Box::new(error)),
             StoreError::Full | StoreError::Closed | StoreError::Unavailable(_) => {
                 Self::StoreUnavailable(error)

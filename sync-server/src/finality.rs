@@ -107,6 +107,8 @@ pub fn is_due(finality: &Finality, now: EpochMillis) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use stile_core::protocol::DeviceStanding;
+
     use super::*;
 
     const NOW: EpochMillis = EpochMillis(2_000_000);
@@ -136,6 +138,8 @@ mod tests {
             model: String::new(),
             gates: gates.iter().map(|gate| gate.parse().unwrap()).collect(),
             enrolled_at: EpochMillis(0),
+            standing: DeviceStanding::Enrolled,
+            standing_since: None,
             out_of_use_since: None,
         }
     }

@@ -9,7 +9,7 @@ use reqwest::{RequestBuilder, Response, redirect};
 use stile_core::outbox::HttpAnswer;
 use stile_core::platform::Platform;
 use stile_core::protocol::{
-    ClaimRequest, EnrolRequest, OutboxReport, Problem, TIME_HEADER, VerifyRequest,
+    ClaimRequest, EnrolRequest, OutboxReport, Problem, ReturnRequest, TIME_HEADER, VerifyRequest,
 };
 use stile_core::time::{EpochMillis, ServiceDay};
 
@@ -117,6 +117,12 @@ impl Client {
     /// `POST /v1/gate/enrol`.
     pub async fn enrol(&self, request: &EnrolRequest) -> Result<Answer, ClientError> {
         let request = self.http.post(self.url("/v1/gate/enrol")).json(request);
+        self.send(request.timeout(REQUEST_TIMEOUT)).await
+    }
+
+    /// `POST /v1/gate/return`.
+    pub async fn come_back(&self, request: &ReturnRequest) -> Result<Answer, ClientError> {
+        let request = self.http.post(self.url("/v1/gate/return")).json(request);
         self.send(request.timeout(REQUEST_TIMEOUT)).await
     }
 

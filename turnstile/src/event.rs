@@ -73,6 +73,14 @@ pub enum Event {
         /// What it says.
         what: String,
     },
+    /// The venue revoked this device.
+    Revoked {
+        /// When, by the server's clock.
+        at: EpochMillis,
+    },
+    /// The server was put back from a backup that is older than this device's enrolment, and knows
+    /// it by its certificate alone.
+    Forgotten,
     /// Records do not go up.
     UploadTrouble {
         /// What is known of the cause.
@@ -269,6 +277,8 @@ impl Event {
             Self::JournalSalvaged { .. }
             | Self::JournalGone
             | Self::Unauthorised { .. }
+            | Self::Revoked { .. }
+            | Self::Forgotten
             | Self::StorageTrouble { .. }
             | Self::RelayFailed { .. }
             | Self::LoopHung { .. }
@@ -321,6 +331,15 @@ impl fmt::Display for Event {
                 f,
                 "the server will not serve this device ({what}); nothing is deleted, \
                  check-ins wait"
+            ),
+            Self::Revoked { .. } => f.write_str(
+                "this device is revoked: keys and lists are removed, and it admits nobody; check-ins \
+                 that wait still go up. Enrol it anew with an empty folder",
+            ),
+            Self::Forgotten => f.write_str(
+                "the server was put back from a backup that does not know this device: nothing is \
+                 deleted, admission goes on, check-ins go up and wait there. The administrator must \
+                 run: stile-server device readmit",
             ),
             Self::UploadTrouble { what } => write!(f, "check-ins do not go up: {what}"),
             Self::UploadResumed => f.write_str("check-ins go up again"),

@@ -13,6 +13,7 @@ mod fault;
 pub mod feedback;
 pub mod heartbeats;
 pub mod inputs;
+mod machine;
 pub mod pin;
 pub mod platform;
 pub mod ports;

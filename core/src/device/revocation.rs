@@ -28,6 +28,8 @@ pub enum Refused {
     /// The server does not know the bearer, such as after a restored backup: show it the
     /// certificate.
     Unknown,
+    /// The server knows the certificate, and waits for an operator's word.
+    Waits,
     /// Everything stays as it is.
     Kept,
 }
@@ -45,6 +47,7 @@ impl Device {
         }
         Ok(match code {
             Code::Unauthorized => Refused::Unknown,
+            Code::DeviceForgotten => Refused::Waits,
             _ => Refused::Kept,
         })
     }

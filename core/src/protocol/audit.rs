@@ -46,6 +46,14 @@ acts! {
     DeviceRefuse = "device.refuse";
     /// It was said of a device that nobody uses it any more.
     DeviceOutOfUse = "device.out_of_use";
+    /// A device was revoked.
+    DeviceRevoke = "device.revoke";
+    /// A forgotten device was made one of the venue's again.
+    DeviceReadmit = "device.readmit";
+    /// Records were taken out of quarantine into the log.
+    QuarantineAccept = "quarantine.accept";
+    /// Records in quarantine were judged to stay out of the log.
+    QuarantineDismiss = "quarantine.dismiss";
     /// A session was put.
     SessionPut = "session.put";
     /// A ticket file was imported.

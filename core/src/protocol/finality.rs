@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::ids::{DeviceId, GateId, SessionId};
+use crate::protocol::DeviceStanding;
 use crate::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 /// What a device says of its outbox.
@@ -102,7 +103,13 @@ pub struct DeviceView {
     pub gates: Vec<GateId>,
     /// When it was enrolled.
     pub enrolled_at: EpochMillis,
-    /// Since when nothing waits for it: until it reports again.
+    /// How it stands with the venue.
+    pub standing: DeviceStanding,
+    /// Since when, unless it was never anything but enrolled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing_since: Option<EpochMillis>,
+    /// Since when nothing waits for it: until it reports again, or for as long as it is not
+    /// enrolled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_use_since: Option<EpochMillis>,
 }

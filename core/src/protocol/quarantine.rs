@@ -17,7 +17,8 @@ pub struct QuarantineChoice {
     /// These, 1 to [`MAX_JUDGED`] of them.
     #[serde(default)]
     pub records: Vec<RecordId>,
-    /// Or all of this device's, the oldest [`MAX_JUDGED`] at a time.
+    /// Or this device's, the oldest [`MAX_JUDGED`] at a time: to accept, those that wait because
+    /// of how it stands; to dismiss, all that wait.
     #[serde(default)]
     pub device_id: Option<DeviceId>,
 }

@@ -7,7 +7,7 @@ use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::{
-    Command, DeviceCommand, GateCommand, KeyCommand, KeysCommand, OperatorCommand,
+    Command, DeviceCommand, GateCommand, KeyCommand, KeysCommand, OperatorCommand, QuarantineCommand,
     RetentionCommand, SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
@@ -102,6 +102,18 @@ pub fn of(command: &Command) -> Option<Said> {
         Command::Device(DeviceCommand::Refuse { id, venue }) => {
             (at(Act::DeviceRefuse, venue), text(id))
         }
+        Command::Device(DeviceCommand::Revoke { id, venue }) => {
+            (at(Act::DeviceRevoke, venue), text(id))
+        }
+        Command::Device(DeviceCommand::Readmit { id, venue, .. }) => {
+            (at(Act::DeviceReadmit, venue), text(id))
+        }
+        Command::Quarantine(QuarantineCommand::Accept(judge)) => {
+            (at(Act::QuarantineAccept, &judge.venue), judge.device.as_ref().and_then(text))
+        }
+        Command::Quarantine(QuarantineCommand::Dismiss(judge)) => {
+            (at(Act::QuarantineDismiss, &judge.venue), judge.device.as_ref().and_then(text))
+        }
         Command::Webhook(webhook) => match webhook {
             WebhookCommand::Add(add) => (at(Act::WebhookMake, &add.venue), None),
             WebhookCommand::Remove { id, venue } => (at(Act::WebhookRemove, venue), text(id)),
@@ -117,7 +129,7 @@ pub fn of(command: &Command) -> Option<Said> {
         | Command::Reconcile(_)
         | Command::Attendance(_)
         | Command::Audit(_)
-        | Command::Quarantine(_)
+        | Command::Quarantine(QuarantineCommand::List { .. })
         | Command::Retention(RetentionCommand::Status)
         | Command::Openapi
         | Command::Serve(_)

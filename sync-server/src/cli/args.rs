@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
 use stile_core::ids::{
-    Checkpoint, DeviceId, EnrolmentId, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId,
-    VenueNumber, Zone,
+    Checkpoint, DeviceId, EnrolmentId, GateId, Kid, OperatorId, OrderNumber, RecordId, TicketId,
+    VenueId, VenueNumber, Zone,
 };
 use stile_core::protocol::{OperatorRole, SigningRole};
 use stile_core::ticket::Direction;
@@ -126,8 +126,9 @@ pub enum Command {
     /// day, the audit log after the days that are set. A running server does it daily.
     #[command(subcommand)]
     Retention(RetentionCommand),
-    /// Prints the records that were set aside for a person, one JSON object a line.
-    Quarantine(Quarantine),
+    /// The records that were set aside for a person.
+    #[command(subcommand)]
+    Quarantine(QuarantineCommand),
     /// Prints the audit log, one act a line, as JSON: who did what, and when.
     Audit(Audit),
     /// Keeps a damaged database aside and reads its records out to a file.
@@ -170,6 +171,16 @@ pub enum DeviceCommand {
         #[arg(long)]
         venue: Option<VenueId>,
     },
+    /// Revokes a device for good, such as one that was lost: it gives up keys and lists when it next
+    /// asks for anything. What it admitted and has not delivered is set aside when it comes.
+    Revoke {
+        /// The device.
+        #[arg(value_name = "DEVICE")]
+        id: DeviceId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
     /// Confirms the device that waits by an invitation, by the six digits that it shows.
     Confirm {
         /// The invitation, as the device shows it.
@@ -187,6 +198,19 @@ pub enum DeviceCommand {
         /// The invitation.
         #[arg(value_name = "ID")]
         id: EnrolmentId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Makes a device one of the venue's again that the data forgot, since it was put back from a
+    /// backup that is older than the device's enrolment.
+    Readmit {
+        /// The device.
+        #[arg(value_name = "DEVICE")]
+        id: DeviceId,
+        /// A gate that it may serve; may be given several times [default: those that it names].
+        #[arg(long = "gate", value_name = "GATE")]
+        gates: Vec<GateId>,
         /// The venue; may be left out where there is one only.
         #[arg(long)]
         venue: Option<VenueId>,
@@ -254,9 +278,37 @@ pub enum RetentionCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub enum QuarantineCommand {
+    /// Prints those that wait for a person or for their ticket, one JSON object a line.
+    List {
+        /// The records of this venue alone [default: those of all venues].
+        #[arg(long)]
+        venue: Option<VenueId>,
+        /// Of this device alone.
+        #[arg(long)]
+        device: Option<DeviceId>,
+    },
+    /// Takes records into the log, where they count from now on.
+    Accept(Judge),
+    /// Keeps records out of the log. They are kept as long as others, and listed no more.
+    Dismiss(Judge),
+}
+
 #[derive(Debug, ClapArgs)]
-pub struct Quarantine {
-    /// The records of this venue alone [default: those of all venues].
+pub struct Judge {
+    /// The ids of the records.
+    #[arg(
+        value_name = "RECORD",
+        required_unless_present = "device",
+        conflicts_with = "device"
+    )]
+    pub records: Vec<RecordId>,
+    /// This device's: to accept, those that wait because it is revoked or was forgotten; to
+    /// dismiss, all that wait.
+    #[arg(long)]
+    pub device: Option<DeviceId>,
+    /// The venue; may be left out where there is one only.
     #[arg(long)]
     pub venue: Option<VenueId>,
 }

@@ -1,9 +1,9 @@
-//! `device …`: who waits to be confirmed, what each device still holds back, and which of them
-//! nothing waits for.
+//! `device …`: who waits to be confirmed, what each device still holds back, which of them nothing
+//! waits for, and which are revoked or taken back.
 
 use std::io::{stderr, stdin};
 
-use stile_core::protocol::EnrolmentDigits;
+use stile_core::protocol::{EnrolmentDigits, Readmission};
 use stile_sync_server::server::Server;
 
 use super::CliError;
@@ -42,6 +42,26 @@ pub fn device(command: DeviceCommand) -> impl AsyncFnOnce(&Server) -> Result<(),
             let venue = venue_meant(server, venue).await?;
             server.refuse_enrolment(&venue, &id).await?;
             eprintln!("No device is enrolled by {id}.");
+            Ok(())
+        }
+        DeviceCommand::Revoke { id, venue } => {
+            let venue = venue_meant(server, venue).await?;
+            server.revoke_device(&venue, &id).await?;
+            eprintln!(
+                "{id} is revoked. When it next reaches the server it gives up its keys and lists. \
+                 What it admitted and has not delivered is set aside for you: stile-server \
+                 quarantine list --device {id}"
+            );
+            Ok(())
+        }
+        DeviceCommand::Readmit { id, gates, venue } => {
+            let venue = venue_meant(server, venue).await?;
+            let readmission = Readmission { gates };
+            server.readmit_device(&venue, &id, readmission).await?;
+            eprintln!(
+                "{id} is one of the venue's. Judge what it sent meanwhile: stile-server \
+                 quarantine list --device {id}"
+            );
             Ok(())
         }
         DeviceCommand::OutOfUse { id, venue } => {

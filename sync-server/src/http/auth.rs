@@ -66,7 +66,7 @@ pub async fn require_scope(
     Ok(next.run(request).await)
 }
 
-/// The layer of a route for enrolled devices.
+/// The layer of a route for devices that enrolled once, however they stand.
 pub async fn require_device(
     State(app): State<App>,
     mut request: Request,
@@ -86,6 +86,18 @@ pub async fn require_device(
     let counted = app.rates().device(&device);
     request.extensions_mut().insert(device);
     Ok(counted.answer(&app, next.run(request)).await)
+}
+
+/// The same for those that are enrolled: of a revoked or forgotten device only its records are
+/// taken.
+pub async fn require_enrolled_device(
+    State(app): State<App>,
+    device: Device,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    app.server().require_enrolled(&device).await?;
+    Ok(next.run(request).await)
 }
 
 /// Tells the limits what came of a bearer; a server that could not look has not found it bad.

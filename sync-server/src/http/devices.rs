@@ -3,11 +3,12 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use stile_core::ids::DeviceId;
-use stile_core::protocol::Devices;
+use stile_core::protocol::{Devices, Readmission};
 
 use super::App;
 use super::answer::Json;
 use super::auth::Caller;
+use super::body::JsonBody;
 use super::params::PathParam;
 use super::refusal::Refusal;
 
@@ -38,5 +39,51 @@ pub async fn out_of_use(
     crate::acting::names(&device);
     let server = app.server();
     server.device_out_of_use(&caller.venue, &device).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Revokes a device for good.
+///
+/// Whatever it asks next is answered with a signed word, by which it gives up keys and lists. What
+/// it has not delivered it still may; what it admitted is set aside until a person judges.
+#[utoipa::path(
+    post, path = "/v1/devices/{device_id}/revoke", operation_id = "revoke_device",
+    tag = "devices",
+    params(("device_id" = DeviceId, Path, description = "The device.")),
+    responses((status = 204, description = "It is revoked."))
+)]
+pub async fn revoke(
+    State(app): State<App>,
+    caller: Caller,
+    PathParam(device): PathParam<DeviceId>,
+) -> Result<StatusCode, Refusal> {
+    crate::acting::names(&device);
+    let server = app.server();
+    server.revoke_device(&caller.venue, &device).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes a device one of the venue's again that the server's data forgot.
+///
+/// That is one with the standing `forgotten`: its certificate is the venue's, and the data was put
+/// back from a backup that is older than its enrolment. Only you can know whether it still is where
+/// it was.
+#[utoipa::path(
+    post, path = "/v1/devices/{device_id}/readmit", operation_id = "readmit_device",
+    tag = "devices",
+    params(("device_id" = DeviceId, Path, description = "The device.")),
+    request_body = Readmission,
+    responses((status = 204, description = "It gets lists, and its records count."))
+)]
+pub async fn readmit(
+    State(app): State<App>,
+    caller: Caller,
+    PathParam(device): PathParam<DeviceId>,
+    JsonBody(readmission): JsonBody<Readmission>,
+) -> Result<StatusCode, Refusal> {
+    crate::acting::names(&device);
+    let server = app.server();
+    let readmitted = server.readmit_device(&caller.venue, &device, readmission);
+    readmitted.await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::poll_fn;
 use serde::Deserialize;
 use stile_core::protocol::{
-    EnrolAnswer, EnrolRequest, EnrolWaiting, Lists, OutboxReport, RecordsAnswer, SignedBatch,
+    EnrolAnswer, EnrolRequest, EnrolWaiting, Lists, OutboxReport, RecordsAnswer, ReturnAnswer,
+    ReturnRequest, SignedBatch,
 };
 use stile_core::time::{EpochMillis, ServiceDay};
 use utoipa::IntoParams;
@@ -48,6 +49,23 @@ pub async fn enrol(
             (StatusCode::ACCEPTED, again, Json(waiting)).into_response()
         }
     })
+}
+
+/// A device shows its certificate to a server that does not know its bearer.
+///
+/// That is so where the server's data was put back from a backup that is older than the device's
+/// enrolment. From then on the bearer is known, and its records are set aside for a person; it gets
+/// lists after an operator's word.
+#[utoipa::path(
+    post, path = "/v1/gate/return", operation_id = "return_device", tag = "gate",
+    request_body = ReturnRequest,
+    responses((status = 200, description = "How the device stands.", body = ReturnAnswer))
+)]
+pub async fn come_back(
+    State(app): State<App>,
+    JsonBody(request): JsonBody<ReturnRequest>,
+) -> Result<Json<ReturnAnswer>, Refusal> {
+    Ok(Json(app.server().return_device(request).await?))
 }
 
 /// What a device says of its outbox beside its question: all of it, or nothing if it is of an

@@ -29,6 +29,7 @@ mod operators;
 mod params;
 mod policy;
 mod pull;
+mod quarantine;
 mod rate;
 mod reconciliations;
 mod refusal;
@@ -172,7 +173,8 @@ fn all_routes() -> Routes {
         .stranger(routes!(gate::enrol))
         .device(routes!(gate::lists))
         .device(routes!(gate::whitelist))
-        .device(routes!(gate::records))
+        .stranger(routes!(gate::come_back))
+        .sender(routes!(gate::records))
         .device(routes!(gate_feed::admissions))
         .device(routes!(gate_claims::claim))
         .device(routes!(gate_claims::verify))
@@ -261,6 +263,19 @@ fn all_routes() -> Routes {
             Scope::Admin,
             Act::DeviceOutOfUse,
             routes!(devices::out_of_use),
+        )
+        .act(Scope::Admin, Act::DeviceRevoke, routes!(devices::revoke))
+        .act(Scope::Admin, Act::DeviceReadmit, routes!(devices::readmit))
+        .key(Scope::Admin, routes!(quarantine::list))
+        .act(
+            Scope::Admin,
+            Act::QuarantineAccept,
+            routes!(quarantine::accept),
+        )
+        .act(
+            Scope::Admin,
+            Act::QuarantineDismiss,
+            routes!(quarantine::dismiss),
         )
         .act(Scope::Admin, Act::ApiKeyMake, routes!(api_keys::make))
         .key(Scope::Admin, routes!(api_keys::list))

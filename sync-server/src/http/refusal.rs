@@ -77,6 +77,7 @@ impl From<ServerError> for Refusal {
         match error {
             ServerError::CursorRestarted { start: cursor }
             | ServerError::CursorExpired { go_on: cursor } => refusal.with("cursor", cursor),
+            ServerError::Revoked(notice) => refusal.with("revocation", notice),
             _ => refusal,
         }
     }

@@ -17,7 +17,9 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 
 use super::App;
 use super::audit::audited;
-use super::auth::{VENUE_PARAMETER, require_device, require_key, require_scope};
+use super::auth::{
+    VENUE_PARAMETER, require_device, require_enrolled_device, require_key, require_scope,
+};
 use super::rate::count_attempt;
 use super::refusal::PROBLEM_JSON;
 use crate::acting::ActResult;
@@ -40,6 +42,8 @@ enum Access {
     Stranger,
     /// Enrolled devices.
     Device,
+    /// Devices that enrolled once, however they stand.
+    Sender,
     /// API keys with this scope.
     Key(Scope),
 }
@@ -80,6 +84,11 @@ impl Routes {
     /// Adds routes for enrolled devices.
     pub fn device(self, routes: UtoipaMethodRouter<App>) -> Self {
         self.add(Access::Device, Pace::Bounded, None, routes)
+    }
+
+    /// Adds routes for devices that enrolled once, also revoked and forgotten ones.
+    pub fn sender(self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.add(Access::Sender, Pace::Bounded, None, routes)
     }
 
     /// Adds routes for API keys with a scope that change nothing.
@@ -132,7 +141,10 @@ fn guarded(router: MethodRouter<App>, guards: Guards, app: &App) -> MethodRouter
     match guards.access {
         Access::Public => router,
         Access::Stranger => router.route_layer(from_fn_with_state(app.clone(), count_attempt)),
-        Access::Device => router.route_layer(from_fn_with_state(app.clone(), require_device)),
+        Access::Device => router
+            .route_layer(from_fn_with_state(app.clone(), require_enrolled_device))
+            .route_layer(from_fn_with_state(app.clone(), require_device)),
+        Access::Sender => router.route_layer(from_fn_with_state(app.clone(), require_device)),
         Access::Key(scope) => {
             let router = router.route_layer(from_fn_with_state(scope, require_scope));
             // Outside of the scope's check: what a key may not do and tried is in the log as well.
@@ -183,7 +195,7 @@ fn describe(operation: &mut Operation, guards: Guards) {
     operation.security = Some(match access {
         // Empty, and not absent: nobody forgot it.
         Access::Public | Access::Stranger => Vec::new(),
-        Access::Device => vec![SecurityRequirement::new(DEVICE, nothing)],
+        Access::Device | Access::Sender => vec![SecurityRequirement::new(DEVICE, nothing)],
         Access::Key(scope) => vec![SecurityRequirement::new(API_KEY, [scope.name()])],
     });
     if let Access::Key(_) = access {

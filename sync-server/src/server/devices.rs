@@ -42,6 +42,8 @@ impl Server {
             venue: keys.number,
             public_key,
             gates: device.gates,
+            standing: device.standing,
+            standing_since: device.standing_since,
         })
     }
 

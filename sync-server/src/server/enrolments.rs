@@ -26,7 +26,7 @@ const TOKEN_LIFE_S: i64 = 600;
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 16;
 /// Gates that a device may serve at most: each stands in its answer.
-const GATES: usize = 64;
+pub(super) const GATES: usize = 64;
 /// Invitations that may be open in a venue at once: more than anybody walks to in ten minutes.
 const OPEN_ENROLMENTS: usize = 64;
 /// Wrong digits of one invitation: somebody who knows none guesses one in 200,000 times.

@@ -8,6 +8,7 @@ mod audit;
 mod capacity;
 mod check_in_log;
 mod claims;
+mod device_standing;
 mod devices;
 mod documents;
 mod enrolments;
@@ -21,6 +22,7 @@ mod open;
 mod operators;
 mod policy_bounds;
 mod pulling;
+mod quarantine;
 mod reconciliations;
 mod records;
 mod retention;
@@ -45,7 +47,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use stile_core::ids::{DeviceId, GateId, VenueId, VenueNumber};
 use stile_core::keys::DeviceVerifyingKey;
 use stile_core::platform::Random;
-use stile_core::protocol::ListManifest;
+use stile_core::protocol::{DeviceStanding, ListManifest};
 use stile_core::time::EpochMillis;
 use tokio::sync::{mpsc, watch};
 use zeroize::Zeroizing;
@@ -100,6 +102,10 @@ pub struct Device {
     pub public_key: DeviceVerifyingKey,
     /// The gates that it may serve.
     pub gates: Vec<GateId>,
+    /// How it stands with its venue.
+    pub standing: DeviceStanding,
+    /// Since when, unless it was never anything but enrolled.
+    pub standing_since: Option<EpochMillis>,
 }
 
 /// A day's list on its way to a gate.

@@ -13,13 +13,11 @@ use stile_core::signed::{Domain, SignedError};
 use super::{Device, Server};
 use crate::admissions::{Sender, read};
 use crate::error::ServerError;
-use crate::store::{Conflict, ConflictState, FilingBatch, FilingResult, Quarantined};
+use crate::store::{Conflict, ConflictState, FilingBatch, FilingResult};
 use crate::venue_keys::VenueKeys;
 
 /// Conflicts that are listed at most; a venue with more has another problem.
 const MAX_CONFLICTS: u32 = 1_000;
-/// Quarantined records listed at most.
-const MAX_QUARANTINED: u32 = 10_000;
 
 impl Server {
     /// Files a batch of records: what becomes of each, and how far its logs are here. A batch that
@@ -66,12 +64,6 @@ impl Server {
             results: results.collect(),
             logs: outcome.logs,
         })
-    }
-
-    /// The venue's records that were set aside for a person, oldest first, at most 10,000.
-    pub async fn quarantine(&self, venue: &VenueId) -> Result<Vec<Quarantined>, ServerError> {
-        let number = self.keys(venue).await?.number;
-        Ok(self.store.quarantine(number, MAX_QUARANTINED).await?)
     }
 
     /// The venue's conflicts in a state, newest first, at most 1,000.
@@ -138,6 +130,7 @@ fn open_batch(
     });
     Ok(FilingBatch {
         device_id: device.device_id.clone(),
+        sender: device.standing,
         records: records.collect::<Result<_, _>>()?,
     })
 }

@@ -23,12 +23,13 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use stile_core::ids::{
-    DeviceId, EnrolmentId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId,
-    VenueNumber,
+    DeviceId, EnrolmentId, GateId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber,
+    VenueId, VenueNumber,
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{
-    Attendance, ClaimAnswer, ClaimRequest, DeviceView, EnrolmentView, Operator, SessionFinality,
+    Attendance, ClaimAnswer, ClaimRequest, DeviceView, EnrolmentView, Judged, Operator,
+    SessionFinality,
 };
 use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
@@ -59,6 +60,9 @@ pub enum StoreError {
     /// The store is closed, or being closed.
     #[error("the store is closed")]
     Closed,
+    /// A device that is not enrolled has as many records in quarantine as it may.
+    #[error("the quarantine of the device is full")]
+    QuarantineFull,
     /// It cannot be reached or does not answer now; asking again later may help.
     #[error("the store does not answer: {0}")]
     Unavailable(String),
@@ -481,6 +485,36 @@ pub trait Store: Send + Sync {
     /// The device whose bearer has this hash.
     async fn device(&self, venue: VenueNumber, bearer_hash: &[u8; 32]) -> Result<Option<Device>>;
 
+    /// A device by its id.
+    async fn device_of_id(&self, venue: VenueNumber, device: &DeviceId) -> Result<Option<Device>>;
+
+    /// Keeps a device that the data forgot, with the hash of its bearer, unless it is there;
+    /// answers it as it is kept. [`StoreError::Exists`] if another device has that bearer.
+    async fn put_device_back(
+        &self,
+        venue: VenueNumber,
+        returned: Device,
+        bearer_hash: [u8; 32],
+    ) -> Result<Device>;
+
+    /// Revokes a device for good, so that no session waits for it; answers since when it is.
+    async fn revoke_device(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        now: EpochMillis,
+    ) -> Result<EpochMillis>;
+
+    /// Makes a forgotten device one of the venue's again, for these gates, or for those that it
+    /// named if none are given. Answers it as it is then; one that is not forgotten stays as it is.
+    async fn readmit_device(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        gates: Vec<GateId>,
+        now: EpochMillis,
+    ) -> Result<Device>;
+
     // Records
 
     /// Files a device's records, in the order given. What becomes of each is answered in the same
@@ -493,12 +527,14 @@ pub trait Store: Send + Sync {
     /// 3. its id is stored with another hash: `Quarantined(IdTaken)`;
     /// 4. its place (device, log, sequence) is stored with another id:
     ///    `Quarantined(SequenceTaken)`;
-    /// 5. it admits a ticket that is not there (in any list, deleted ones included):
+    /// 5. it admits somebody, and its sender is revoked or forgotten: `Quarantined` with that cause;
+    /// 6. it admits a ticket that is not there (in any list, deleted ones included):
     ///    `Quarantined(UnknownTicket)`;
-    /// 6. otherwise `Accepted`: it gets the next position.
+    /// 7. otherwise `Accepted`: it gets the next position.
     ///
     /// Quarantined records are kept by (id, hash), once however often they come, and count
-    /// nowhere. Places are the sending device's own, and every record but those of 4 occupies its
+    /// nowhere. A batch of a sender that is not enrolled is [`StoreError::QuarantineFull`] where
+    /// 100,000 of its records wait already. Places are the sending device's own, and every record but those of 4 occupies its
     /// place.
     ///
     /// An accepted record:
@@ -766,8 +802,31 @@ pub trait Store: Send + Sync {
     /// they are gone. Elsewhere it does nothing.
     async fn free_webhooks(&self) -> Result<()>;
 
-    /// The quarantined records, oldest first, at most `limit`, without those since accepted.
-    async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>>;
+    /// The quarantined records that are asked for, without those since accepted.
+    async fn quarantine(
+        &self,
+        venue: VenueNumber,
+        query: QuarantineQuery,
+    ) -> Result<Vec<Quarantined>>;
+
+    /// Accepts records of a device, read from what [`Store::quarantine`] gave, as if they came now;
+    /// those whose ticket is not there wait for it from then on. Answers what became of each that
+    /// is in quarantine.
+    async fn accept_quarantined(
+        &self,
+        venue: VenueNumber,
+        batch: FilingBatch,
+        now: EpochMillis,
+    ) -> Result<Vec<(RecordId, Judged)>>;
+
+    /// Keeps that records stay out of the log; they are kept as long as others. Answers those that
+    /// are in quarantine.
+    async fn dismiss_quarantined(
+        &self,
+        venue: VenueNumber,
+        ids: Vec<RecordId>,
+        now: EpochMillis,
+    ) -> Result<Vec<RecordId>>;
 
     /// The stored bytes of an accepted record.
     async fn record(&self, venue: VenueNumber, id: RecordId) -> Result<Option<Vec<u8>>>;

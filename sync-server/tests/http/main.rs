@@ -17,6 +17,7 @@ mod commands;
 mod day;
 mod day_sets;
 mod device;
+mod device_standing;
 mod document;
 mod documents;
 mod downloads;

@@ -83,10 +83,7 @@ impl Site {
     /// By another clock than this machine's.
     pub async fn start_by(clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let key = MasterKeySource::File(folder.path().join("master.key"));
-        let data = folder.path().join("data");
-        let server = Server::open(&data, key, clock).await.unwrap();
-        let server = Arc::new(server);
+        let server = open(&folder, clock).await;
         for venue in [VENUE, OTHER_VENUE] {
             let id = venue.parse().unwrap();
             let policy = Policy::default();
@@ -96,6 +93,34 @@ impl Site {
                 .unwrap();
         }
         let admin = key_for(&server, &[VENUE], &[Scope::Admin]).await;
+        Self::serve(folder, server, admin, limits).await
+    }
+
+    /// Copies the data as it is now.
+    pub fn back_up(&self) -> std::path::PathBuf {
+        let copy = self.folder.path().join("copy");
+        Server::back_up(&self.data(), &copy).unwrap();
+        copy
+    }
+
+    /// Puts the data back from a copy and starts anew.
+    pub async fn put_back(mut self, copy: &std::path::Path) -> Self {
+        self.stop().await;
+        let Self {
+            server,
+            admin,
+            folder,
+            ..
+        } = self;
+        let data = folder.path().join("data");
+        // What holds the folder.
+        drop(server);
+        Server::restore(&data, copy, &master_key(&folder), &SystemClock).unwrap();
+        let server = open(&folder, Arc::new(SystemClock)).await;
+        Self::serve(folder, server, admin, Limits::default()).await
+    }
+
+    async fn serve(folder: TempDir, server: Arc<Server>, admin: String, limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = http::router(server.clone(), limits.clone(), address);
@@ -250,6 +275,15 @@ impl Site {
             made: 0,
         }
     }
+}
+
+fn master_key(folder: &TempDir) -> MasterKeySource {
+    MasterKeySource::File(folder.path().join("master.key"))
+}
+
+async fn open(folder: &TempDir, clock: Arc<dyn Clock>) -> Arc<Server> {
+    let (data, key) = (folder.path().join("data"), master_key(folder));
+    Arc::new(Server::open(&data, key, clock).await.unwrap())
 }
 
 /// A key of its own.

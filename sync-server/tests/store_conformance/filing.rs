@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use stile_core::ids::{TicketNumber, VenueNumber};
 use stile_core::protocol::{Filed, QuarantineCause, RecordResult, RecordStanding, RecordsAnswer};
-use stile_sync_server::store::{ConflictState, LogStream, Store};
+use stile_sync_server::store::{ConflictState, LogStream, QuarantineQuery, Store};
 
 use super::Stores;
 use super::bed::{Bed, ticket, uuid};
@@ -22,8 +22,15 @@ fn texts(records: &[stile_core::protocol::PulledRecord]) -> Vec<&str> {
     records.iter().map(|pulled| pulled.record.get()).collect()
 }
 
+fn all_waiting() -> QuarantineQuery {
+    QuarantineQuery::Waiting {
+        device: None,
+        limit: 100,
+    }
+}
+
 async fn quarantined(store: &dyn Store) -> Vec<(QuarantineCause, String)> {
-    let waiting = store.quarantine(VENUE, 100).await.unwrap();
+    let waiting = store.quarantine(VENUE, all_waiting()).await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     waiting
         .into_iter()

@@ -13,8 +13,8 @@ use stile_core::protocol::{
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 use stile_sync_server::ServerError;
 use stile_sync_server::store::{
-    ConflictState, Ends, KeptSince, LogStream, Position, Sending, Sent, Source, Store, Turn, Venue,
-    WebhookFacts,
+    ConflictState, Ends, KeptSince, LogStream, Position, QuarantineQuery, Sending, Sent, Source,
+    Store, Turn, Venue, WebhookFacts,
 };
 
 use super::Stores;
@@ -271,7 +271,11 @@ pub async fn what_was_set_aside_goes_and_does_not_come_back_as_new(stores: &dyn 
     }
     let again = bed.file(&device, &records).await;
     assert_eq!(became(&again), [Filed::Quarantined; 2]);
-    assert_eq!(store.quarantine(venue.number, 10).await.unwrap(), []);
+    let waiting = QuarantineQuery::Waiting {
+        device: None,
+        limit: 10,
+    };
+    assert_eq!(store.quarantine(venue.number, waiting).await.unwrap(), []);
     // Their ticket comes too late for them.
     bed.put_tickets(vec![ticket("nobody", "s1")]).await;
     assert_eq!(texts(&bed).await.len(), 0);

@@ -10,4 +10,5 @@ mod kills;
 mod main_day;
 mod restarts;
 mod situations;
+mod standing;
 mod tls;

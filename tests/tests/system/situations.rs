@@ -78,7 +78,11 @@ fn situation_02_a_poison_record_at_the_head_holds_up_none_of_those_behind_it() {
             .all(|one| one.result == Filed::Accepted)
     );
     assert_eq!(house.log().len(), 40);
-    let aside = house.museum.server.command(&["quarantine"]).unwrap();
+    let aside = house
+        .museum
+        .server
+        .command(&["quarantine", "list"])
+        .unwrap();
     let aside: serde_json::Value = serde_json::from_str(&aside).unwrap();
     assert_eq!(aside["cause"], "unknown_ticket");
     assert_eq!(aside["record"]["ticket_id"], "nobody-sold-this");

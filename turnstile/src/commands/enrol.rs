@@ -15,6 +15,7 @@ use super::present::present;
 use super::{CommandError, machine};
 use crate::config::CONFIG_FILE;
 use crate::event::{Event, Tell};
+use crate::machine::{host_name, model};
 use crate::platform::Linux;
 use crate::sync_loop::{Wake, Work, client_of, runtime};
 
@@ -106,7 +107,7 @@ async fn first_lists(
     let tell: Tell = Arc::new(|event| {
         if matches!(
             event,
-            Event::ListRefused { .. } | Event::Unauthorised { .. }
+            Event::ListRefused { .. } | Event::Unauthorised { .. } | Event::Revoked { .. }
         ) {
             tracing::warn!("{event}");
         }
@@ -133,29 +134,4 @@ fn print_lists(live: &LiveStatus) {
 /// Whoever does not listen misses only this.
 pub fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
-}
-
-fn host_name() -> String {
-    let name = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
-    match name.is_empty() {
-        true => "gate".into(),
-        false => name,
-    }
-}
-
-/// Make and model, where the board tells.
-fn model() -> String {
-    let board = fs::read_to_string("/sys/firmware/devicetree/base/model").unwrap_or_default();
-    let board = board.trim_matches(['\0', '\n', ' ']);
-    let machine = rustix::system::uname()
-        .machine()
-        .to_string_lossy()
-        .into_owned();
-    match board {
-        "" => format!("Linux {machine}"),
-        board => format!("{board} ({machine})"),
-    }
 }

@@ -110,6 +110,14 @@ fn print(status: &GateStatus, words: &Words, out: &mut impl Write) -> io::Result
         )?,
         _ => writeln!(out, "no controller running")?,
     }
+    if let Some(at) = live.revoked_at {
+        writeln!(
+            out,
+            "warning: this device was revoked on {}; it has no keys and lists any more. Enrol it \
+             anew with an empty folder",
+            words.date_and_clock(at)
+        )?;
+    }
     writeln!(
         out,
         "time {} ± {} ms, {}",

@@ -1,13 +1,15 @@
 //! Lists on their way down: which to hold is asked every few seconds, and what is wanted is
 //! fetched while the gate goes on with what it has.
 
-use stile_core::device::{ListTaken, ListsError};
+use stile_core::device::{ListTaken, ListsError, Refused};
 use stile_core::outbox::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, HttpAnswer};
+use stile_core::protocol::ReturnAnswer;
 use stile_core::time::ServiceDay;
 
 use super::Work;
 use crate::client::{ClientError, complaint};
 use crate::event::Event;
+use crate::machine::{host_name, model};
 
 /// Pause between two looks at the lists, in ms: a cancelled ticket is known within seconds, and a
 /// thousand gates ask a server 200 times a second.
@@ -17,6 +19,9 @@ const POLL_MS: u64 = 5_000;
 const POLL_DOWN_MS: u64 = 2_000;
 /// The same after a 401 or 403, in ms: somebody must act before it changes.
 const POLL_UNAUTHORISED_MS: u64 = 60_000;
+/// The same while the server waits for an operator's word on this device, in ms: the operator looks
+/// whether it worked.
+const POLL_FORGOTTEN_MS: u64 = 10_000;
 
 impl Work {
     pub(super) async fn lists(&self) {
@@ -59,15 +64,61 @@ impl Work {
                 self.take_lists(&answer).await;
                 Ok(POLL_MS)
             }
-            401 | 403 => {
-                let what = complaint(&answer);
+            401 | 403 => Ok(self.refused(&answer).await),
+            _ => Ok(asked_ms.clamp(POLL_MS, BACKOFF_CAP_MS)),
+        }
+    }
+
+    /// The server will not serve this device: core knows what that takes away, if anything.
+    /// Says how long to pause, in ms.
+    async fn refused(&self, answer: &HttpAnswer) -> u64 {
+        let what = complaint(answer);
+        match self.device.refused(&answer.body) {
+            Ok(Refused::Revoked { at, is_new }) => {
+                if self.unauthorised.is_new(&what) {
+                    (self.tell)(Event::Revoked { at });
+                }
+                if is_new {
+                    // What is unsent goes to quarantine now.
+                    self.wake.network_is_here(&self.device);
+                }
+            }
+            Ok(Refused::Unknown) if self.comes_back().await => {
+                self.wake.network_is_here(&self.device);
+                return self.forgotten();
+            }
+            Ok(Refused::Waits) => return self.forgotten(),
+            Ok(Refused::Unknown | Refused::Kept) => {
                 if self.unauthorised.is_new(&what) {
                     (self.tell)(Event::Unauthorised { what });
                 }
-                Ok(POLL_UNAUTHORISED_MS)
             }
-            _ => Ok(asked_ms.clamp(POLL_MS, BACKOFF_CAP_MS)),
+            Err(error) => self.tell_storage(&error),
         }
+        POLL_UNAUTHORISED_MS
+    }
+
+    fn forgotten(&self) -> u64 {
+        if self.unauthorised.is_new("forgotten") {
+            (self.tell)(Event::Forgotten);
+        }
+        POLL_FORGOTTEN_MS
+    }
+
+    /// Shows the certificate to a server that does not know the bearer; says whether it does now.
+    async fn comes_back(&self) -> bool {
+        let request = match self.device.return_request(&host_name(), &model()) {
+            Ok(request) => request,
+            Err(error) => {
+                self.tell_storage(&error);
+                return false;
+            }
+        };
+        let answer = async { self.client.come_back(&request).await?.read().await };
+        let answer: Result<HttpAnswer, ClientError> = answer.await;
+        answer.is_ok_and(|answer| {
+            answer.status == 200 && serde_json::from_slice::<ReturnAnswer>(&answer.body).is_ok()
+        })
     }
 
     async fn take_lists(&self, answer: &HttpAnswer) {

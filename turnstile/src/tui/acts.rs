@@ -110,6 +110,8 @@ pub struct GateState {
     pub clock: ClockWord,
     /// By how much the machine's clock is off, in ms, when that is worth a warning.
     pub wall_off_ms: Option<i64>,
+    /// Whether the venue revoked the device.
+    pub revoked: bool,
     /// Whether a newer key manifest must have come.
     pub keys_overdue: bool,
     /// How it stands to the server.

@@ -65,6 +65,7 @@ phrases! {
     PRACTICE_OPEN = "练习模式：不计入", "PRACTICE: nothing counts";
     FREE_PASSAGE = "自由通行：任何人可通过", "FREE PASSAGE: open for everybody";
     EMERGENCY = "紧急：闸机常开，不验票", "EMERGENCY: the gate stands open, no verdicts";
+    REVOKED = "本机已注销：不能验票，请找管理员", "this device is revoked: call the administrator";
     KEYS_OVERDUE = "密钥清单过期，请联网", "keys overdue: connect the network";
     NO_SESSION = "当前没有场次", "no session now";
     NEXT_SESSION = "下一场", "next";
@@ -167,8 +168,8 @@ phrases! {
     ORDER_LINE = "将放行人数：", "Persons to be admitted:";
     MORE_OF_ORDER = "此单另有票未列出，请按姓名或尾号查（/）：",
         "Tickets of this order not shown here; look them up by name (/):";
-    TROUBLES_HELP = "记录都在，没有丢失。请告诉系统管理员；服务器上用 stile-server quarantine 查看。",
-        "Nothing is lost. Tell the administrator, who sees them with stile-server quarantine.";
+    TROUBLES_HELP = "记录都在，没有丢失。请告诉系统管理员；服务器上用 stile-server quarantine list 查看。",
+        "Nothing is lost. Tell the administrator, who sees them with stile-server quarantine list.";
 
     // Hand-over.
     SINCE = "登录时间", "Signed in since";

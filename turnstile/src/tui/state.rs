@@ -51,6 +51,7 @@ fn state(live: &LiveStatus, today: Today, counts: (u64, u64, u64)) -> GateState 
             Trust::Untrusted => ClockWord::Unknown,
         },
         wall_off_ms: live.clock.wall_off_ms,
+        revoked: live.revoked_at.is_some(),
         keys_overdue: live.keys.overdue,
         network: live.network(),
         operator: live.signed_in.as_ref().map(name_of),

@@ -13,6 +13,13 @@ pub fn told(event: &Event) -> Option<Sentence> {
         Event::RelayFailed { what } => format!("闸机没有按指令动作，请看门：{what}"),
         Event::StorageTrouble { what } => format!("存储故障，请联系管理员：{what}"),
         Event::Unauthorised { what } => format!("服务器不接受本机，记录都在：{what}"),
+        Event::Revoked { .. } => {
+            "本机已被注销，名单和密钥已删除，不再验票放行；未上传的记录仍会上传。请告诉管理员。"
+                .into()
+        }
+        Event::Forgotten => {
+            "服务器恢复过备份，不认识本机：照常验票，记录在服务器等待处理。请告诉管理员。".into()
+        }
         Event::UploadTrouble { what } => format!("记录暂时传不上去，都在本机：{what}"),
         Event::ListRefused { why } => format!("新名单未采用，继续用现有名单：{why}"),
         Event::CodeOverlong { scanner } => format!("{scanner}：读到过长的内容，已丢弃。"),

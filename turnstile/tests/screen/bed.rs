@@ -43,6 +43,7 @@ pub fn state() -> GateState {
         now: NOW,
         clock: ClockWord::Right,
         wall_off_ms: None,
+        revoked: false,
         keys_overdue: false,
         network: Network::Online,
         operator: Some("林 Lin".into()),

@@ -83,6 +83,23 @@ pub fn screens() -> Vec<Case> {
             ],
         ),
         (
+            "revoked",
+            |hands| {
+                hands.state(|state| {
+                    state.revoked = true;
+                    state.list_issued_at = None;
+                    state.sessions.clear();
+                })
+            },
+            [
+                &["本机已注销：不能验票，请找管理员", "没有今天的名单"],
+                &[
+                    "this device is revoked: call the administrator",
+                    "no list of today",
+                ],
+            ],
+        ),
+        (
             "no-list",
             |hands| {
                 hands.state(|state| {

@@ -133,7 +133,8 @@ pub(super) fn enrol(
         return Ok(EnrolOutcome::Taken);
     }
     if let Some(device) = &invitation.device_id {
-        let device = devices::by_id(connection, venue, device)?;
+        let device =
+            devices::by_id(connection, venue, device)?.ok_or(StoreError::Missing("device"))?;
         return Ok(EnrolOutcome::Enrolled(device));
     }
     if invitation.refused_at.is_some() {
@@ -155,7 +156,8 @@ pub(super) fn enrol(
         "UPDATE enrolments SET device_id = ?3 WHERE venue = ?1 AND token_hash = ?2",
         params![venue.0, claim.token_hash, claim.device_id.as_str()],
     )?;
-    let device = devices::by_id(connection, venue, &claim.device_id)?;
+    let device = devices::by_id(connection, venue, &claim.device_id)?
+        .ok_or(StoreError::Missing("device"))?;
     Ok(EnrolOutcome::Enrolled(device))
 }
 

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use rusqlite::Connection;
 use stile_core::admissions::Way;
-use stile_core::ids::{LogId, VenueNumber};
-use stile_core::protocol::{QuarantineCause, RecordStanding};
+use stile_core::ids::{LogId, RecordId, VenueNumber};
+use stile_core::protocol::{DeviceStanding, Judged, QuarantineCause, RecordStanding};
+use stile_core::ticket::Direction;
 use stile_core::time::EpochMillis;
 
 use super::feed::Feed;
@@ -14,7 +15,7 @@ use super::records::{self, Acceptance, Ids, NewRecord};
 use super::standings::{self, Admission, Facts, Movements};
 use super::{claims, quarantine, taken_back, walk_ins};
 use crate::store::{
-    FilingBatch, FilingMovement, FilingOutcome, FilingRecord, FilingResult, Result,
+    FilingBatch, FilingMovement, FilingOutcome, FilingRecord, FilingResult, Result, StoreError,
 };
 
 /// What became of a record, before the standings are settled.
@@ -59,25 +60,37 @@ pub(super) fn file(
     batch: &FilingBatch,
     now: EpochMillis,
 ) -> Result<FilingOutcome> {
-    let mut filing = Filing {
-        connection,
-        venue,
-        batch,
-        now,
-        acceptance: Acceptance::begin(connection, venue)?,
-        ids: Ids::new(connection, venue)?,
-        movements: Movements::new(connection, venue)?,
-        feed: Feed::begin(connection, venue)?,
-        logs: open_logs(connection, venue, batch)?,
-        has_claims: claims::any_of(connection, venue, &batch.device_id)?,
-        unsettled: HashSet::new(),
-    };
+    let is_enrolled = batch.sender == DeviceStanding::Enrolled;
+    if !is_enrolled && quarantine::is_full(connection, venue, &batch.device_id)? {
+        return Err(StoreError::QuarantineFull);
+    }
+    let logs = open_logs(connection, venue, batch)?;
+    let mut filing = Filing::begin(connection, venue, batch, now, logs)?;
     let filed = batch
         .records
         .iter()
         .map(|record| filing.record(record))
         .collect::<Result<_>>()?;
     filing.finish(filed)
+}
+
+/// Accepts records of a device that a person takes out of quarantine: what becomes of each, but of
+/// those that are not there.
+pub(super) fn release(
+    connection: &Connection,
+    venue: VenueNumber,
+    batch: &FilingBatch,
+    now: EpochMillis,
+) -> Result<Vec<(RecordId, Judged)>> {
+    let mut filing = Filing::begin(connection, venue, batch, now, Vec::new())?;
+    let mut judged = Vec::new();
+    for record in &batch.records {
+        if let Some(one) = filing.release(record)? {
+            judged.push((record.id, one));
+        }
+    }
+    filing.finish(Vec::new())?;
+    Ok(judged)
 }
 
 /// The logs of a batch, in the order in which they come first.
@@ -107,6 +120,30 @@ fn open_logs(
         .collect()
 }
 
+impl<'c> Filing<'c> {
+    fn begin(
+        connection: &'c Connection,
+        venue: VenueNumber,
+        batch: &'c FilingBatch,
+        now: EpochMillis,
+        logs: Vec<OpenLog>,
+    ) -> Result<Self> {
+        Ok(Self {
+            connection,
+            venue,
+            batch,
+            now,
+            acceptance: Acceptance::begin(connection, venue)?,
+            ids: Ids::new(connection, venue)?,
+            movements: Movements::new(connection, venue)?,
+            feed: Feed::begin(connection, venue)?,
+            logs,
+            has_claims: claims::any_of(connection, venue, &batch.device_id)?,
+            unsettled: HashSet::new(),
+        })
+    }
+}
+
 impl Filing<'_> {
     fn record(&mut self, record: &FilingRecord) -> Result<Filed> {
         if record.foreign {
@@ -116,13 +153,62 @@ impl Filing<'_> {
         if self.log(record.log_id).have.contains(record.sequence) {
             return self.known(record);
         }
+        if let Some(cause) = self.sender_is_judged(record) {
+            let filed = self.set_aside_with_id(record, cause)?;
+            self.log(record.log_id).have.add(record.sequence);
+            return Ok(filed);
+        }
         let filed = match self.ticket(record)? {
-            Ticket::Unknown => self.wait_for_ticket(record)?,
+            Ticket::Unknown => self.set_aside_with_id(record, QuarantineCause::UnknownTicket)?,
             Ticket::None => self.accept(record, None)?,
             Ticket::Known(admission, facts) => self.accept(record, Some((admission, facts)))?,
         };
         self.log(record.log_id).have.add(record.sequence);
         Ok(filed)
+    }
+
+    /// Why a person must judge a record whatever it says, if one must: it admitted somebody, and
+    /// its device is not the venue's, or not any more.
+    fn sender_is_judged(&self, record: &FilingRecord) -> Option<QuarantineCause> {
+        let cause = match self.batch.sender {
+            DeviceStanding::Enrolled => return None,
+            DeviceStanding::Revoked => QuarantineCause::RevokedDevice,
+            DeviceStanding::Forgotten => QuarantineCause::ForgottenDevice,
+        };
+        let way = record.movement.as_ref().map(|movement| movement.way);
+        let walked_in = record.walk_in.as_ref().map(|walk_in| walk_in.direction);
+        (way == Some(Way::Entry) || walked_in == Some(Direction::In)).then_some(cause)
+    }
+
+    /// What becomes of a record that a person accepts; none if it is not in quarantine.
+    fn release(&mut self, record: &FilingRecord) -> Result<Option<Judged>> {
+        let (connection, venue) = (self.connection, self.venue);
+        let Some((cause, received_at)) =
+            quarantine::waiting(connection, venue, record.id, &record.hash)?
+        else {
+            return Ok(None);
+        };
+        // What took an id or place that is another's, or is another venue's, has no place here.
+        if matches!(
+            cause,
+            QuarantineCause::ForeignVenue
+                | QuarantineCause::IdTaken
+                | QuarantineCause::SequenceTaken
+        ) {
+            return Ok(Some(Judged::CannotBeAccepted));
+        }
+        let moves = match self.ticket(record)? {
+            Ticket::Unknown => {
+                quarantine::wait_for_ticket(connection, venue, record)?;
+                return Ok(Some(Judged::WaitsForTicket));
+            }
+            Ticket::None => None,
+            Ticket::Known(admission, facts) => Some((admission, facts)),
+        };
+        let place = self.acceptance.next();
+        quarantine::leave(connection, venue, record, place)?;
+        self.accept_at(record, moves, place, received_at)?;
+        Ok(Some(Judged::Accepted))
     }
 
     fn log(&mut self, log_id: LogId) -> &mut OpenLog {
@@ -163,13 +249,24 @@ impl Filing<'_> {
         if !self.ids.take(record.id, &record.hash, Some(place))? {
             return self.known(record);
         }
+        self.accept_at(record, moves, place, self.now)
+    }
+
+    /// Puts a record, whose id is taken for this place, there.
+    fn accept_at(
+        &mut self,
+        record: &FilingRecord,
+        moves: Option<(Admission, Facts)>,
+        place: i64,
+        received_at: EpochMillis,
+    ) -> Result<Filed> {
         let way = record.movement.as_ref().map(|movement| movement.way);
         let is_check_in = way == Some(Way::Entry);
         let cancelled = moves
             .as_ref()
             .is_some_and(|(_, facts)| facts.is_cancelled_before(record.at));
         self.acceptance.accept(&NewRecord {
-            received_at: self.now,
+            received_at,
             at: record.at,
             ticket: record.ticket,
             session_id: record.session_id.as_ref(),
@@ -239,11 +336,16 @@ impl Filing<'_> {
         Ok(())
     }
 
-    fn wait_for_ticket(&mut self, record: &FilingRecord) -> Result<Filed> {
+    /// Sets a record aside that keeps its id: it may be accepted later.
+    fn set_aside_with_id(
+        &mut self,
+        record: &FilingRecord,
+        cause: QuarantineCause,
+    ) -> Result<Filed> {
         if !self.ids.take(record.id, &record.hash, None)? {
             return self.known(record);
         }
-        self.set_aside(record, QuarantineCause::UnknownTicket)
+        self.set_aside(record, cause)
     }
 
     /// A record whose id or place is taken: by itself, or by another.

@@ -12,7 +12,7 @@ use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
 
 use super::columns::{
-    count, list, millis, millis_if_any, number, parsed, seconds, seconds_if_any, to_i64,
+    count, list, millis, millis_if_any, number, parsed, seconds, seconds_if_any, to_i64, word,
 };
 use super::standings::Admission;
 use super::{events, gates, sessions};
@@ -296,7 +296,9 @@ fn known_final(
 pub(super) fn devices(connection: &Connection, venue: VenueNumber) -> Result<Vec<DeviceView>> {
     let mut statement = connection.prepare_cached(
         "SELECT d.device_id, d.name, d.model, d.gates, d.enrolled_at, r.at, r.delivered_through,
-                r.outstanding, o.since
+                r.outstanding,
+                coalesce(CASE WHEN d.standing <> 'enrolled' THEN d.standing_since END, o.since),
+                d.standing, d.standing_since
          FROM devices d
          LEFT JOIN outbox_reports r USING (venue, device_id)
          LEFT JOIN devices_out_of_use o USING (venue, device_id)
@@ -320,6 +322,8 @@ fn device(row: &Row<'_>) -> rusqlite::Result<DeviceView> {
         gates: list(row, 3)?,
         enrolled_at: millis(row, 4)?,
         out_of_use_since: millis_if_any(row, 8)?,
+        standing: word(row, 9)?,
+        standing_since: millis_if_any(row, 10)?,
     })
 }
 

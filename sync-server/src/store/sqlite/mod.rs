@@ -56,12 +56,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stile_core::ids::{
-    DeviceId, EnrolmentId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber, VenueId,
-    VenueNumber,
+    DeviceId, EnrolmentId, GateId, OperatorId, OrderNumber, RecordId, SessionId, TicketNumber,
+    VenueId, VenueNumber,
 };
 use stile_core::policy::Policy;
 use stile_core::protocol::{
-    Attendance, ClaimAnswer, ClaimRequest, DeviceView, EnrolmentView, Operator, SessionFinality,
+    Attendance, ClaimAnswer, ClaimRequest, DeviceView, EnrolmentView, Judged, Operator,
+    SessionFinality,
 };
 use stile_core::ticket::{Gate, Session};
 use stile_core::time::{EpochMillis, EpochSeconds, ServiceDay};
@@ -630,6 +631,49 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn device_of_id(&self, venue: VenueNumber, device: &DeviceId) -> Result<Option<Device>> {
+        let device = device.clone();
+        self.readers
+            .read(move |db| devices::by_id(db, venue, &device))
+            .await
+    }
+
+    async fn put_device_back(
+        &self,
+        venue: VenueNumber,
+        returned: Device,
+        bearer_hash: [u8; 32],
+    ) -> Result<Device> {
+        self.writer
+            .write(move |db| devices::put_back(db, venue, &returned, &bearer_hash))
+            .await
+    }
+
+    async fn revoke_device(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        now: EpochMillis,
+    ) -> Result<EpochMillis> {
+        let device = device.clone();
+        self.writer
+            .write(move |db| devices::revoke(db, venue, &device, now))
+            .await
+    }
+
+    async fn readmit_device(
+        &self,
+        venue: VenueNumber,
+        device: &DeviceId,
+        gates: Vec<GateId>,
+        now: EpochMillis,
+    ) -> Result<Device> {
+        let device = device.clone();
+        self.writer
+            .write(move |db| devices::readmit(db, venue, &device, &gates, now))
+            .await
+    }
+
     async fn file_records(
         &self,
         venue: VenueNumber,
@@ -930,9 +974,35 @@ impl Store for SqliteStore {
         self.writer.write(webhooks::free).await
     }
 
-    async fn quarantine(&self, venue: VenueNumber, limit: u32) -> Result<Vec<Quarantined>> {
+    async fn quarantine(
+        &self,
+        venue: VenueNumber,
+        query: QuarantineQuery,
+    ) -> Result<Vec<Quarantined>> {
         self.readers
-            .read(move |db| quarantine::all(db, venue, limit))
+            .read(move |db| quarantine::find(db, venue, &query))
+            .await
+    }
+
+    async fn accept_quarantined(
+        &self,
+        venue: VenueNumber,
+        batch: FilingBatch,
+        now: EpochMillis,
+    ) -> Result<Vec<(RecordId, Judged)>> {
+        self.writer
+            .write(move |db| filing::release(db, venue, &batch, now))
+            .await
+    }
+
+    async fn dismiss_quarantined(
+        &self,
+        venue: VenueNumber,
+        ids: Vec<RecordId>,
+        now: EpochMillis,
+    ) -> Result<Vec<RecordId>> {
+        self.writer
+            .write(move |db| quarantine::dismiss(db, venue, &ids, now))
             .await
     }
 

@@ -1,6 +1,6 @@
 //! Table `quarantine`: records that wait for a person, and those that wait for their ticket.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use stile_core::admissions::Way;
 use stile_core::ids::{DeviceId, RecordId, TicketNumber, VenueNumber};
 use stile_core::protocol::{QuarantineCause, RecordHead};
@@ -13,7 +13,7 @@ use super::standings::{self, Admission, Movements};
 use super::taken_back;
 use super::words::Word;
 use crate::admissions::movement_to_file;
-use crate::store::{FilingRecord, Quarantined, Result, StoreError};
+use crate::store::{FilingRecord, QuarantineQuery, Quarantined, Result, StoreError};
 
 /// Sets a record aside; again is as once. `number` is the ticket that it waits for.
 pub(super) fn put(
@@ -110,7 +110,7 @@ fn waiting_for(
 ) -> Result<Vec<Waiting>> {
     let mut statement = connection.prepare_cached(
         "SELECT id, received_at, record FROM quarantine INDEXED BY quarantine_by_ticket
-         WHERE venue = ?1 AND number = ?2 AND cause = 'unknown_ticket'
+         WHERE venue = ?1 AND number = ?2 AND cause = 'unknown_ticket' AND dismissed_at IS NULL
          ORDER BY received_at, id",
     )?;
     let waiting = statement
@@ -179,33 +179,185 @@ fn accept(
     Ok(())
 }
 
-pub(super) fn all(
+/// Most records of one device that wait because of how it stands.
+const MAX_OF_UNENROLLED: u32 = 100_000;
+
+/// Whether a device that is not enrolled has as many records here as it may.
+pub(super) fn is_full(
     connection: &Connection,
     venue: VenueNumber,
-    limit: u32,
-) -> Result<Vec<Quarantined>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, device_id, cause, received_at, record FROM quarantine
-         WHERE venue = ?1 ORDER BY received_at, id, hash LIMIT ?2",
-    )?;
-    let records = statement
-        .query_map(params![venue.0, limit], |row| {
-            Ok(Quarantined {
-                id: RecordId(row.get(0)?),
-                device_id: parsed(row, 1)?,
-                cause: word(row, 2)?,
-                received_at: millis(row, 3)?,
-                bytes: row.get(4)?,
-            })
-        })?
-        .collect::<rusqlite::Result<_>>()?;
-    Ok(records)
+    device: &DeviceId,
+) -> Result<bool> {
+    let aside: u32 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM quarantine INDEXED BY quarantine_by_device
+                                   WHERE venue = ?1 AND device_id = ?2 LIMIT ?3)",
+        )?
+        .query_row(
+            params![venue.0, device.as_str(), MAX_OF_UNENROLLED],
+            |row| row.get(0),
+        )?;
+    Ok(aside >= MAX_OF_UNENROLLED)
 }
 
-/// How many records of a venue are set aside.
+/// Why this very record is in quarantine, and since when; none if it is not.
+pub(super) fn waiting(
+    connection: &Connection,
+    venue: VenueNumber,
+    id: RecordId,
+    hash: &[u8; 32],
+) -> Result<Option<(QuarantineCause, EpochMillis)>> {
+    let waiting = connection
+        .prepare_cached(
+            "SELECT cause, received_at FROM quarantine WHERE venue = ?1 AND id = ?2 AND hash = ?3",
+        )?
+        .query_row(params![venue.0, id.0, hash], |row| {
+            Ok((word(row, 0)?, millis(row, 1)?))
+        });
+    Ok(waiting.optional()?)
+}
+
+/// From now on a record waits for its ticket alone.
+pub(super) fn wait_for_ticket(
+    connection: &Connection,
+    venue: VenueNumber,
+    record: &FilingRecord,
+) -> Result<()> {
+    let number = record
+        .movement
+        .as_ref()
+        .and_then(|movement| movement.number);
+    connection
+        .prepare_cached(
+            "UPDATE quarantine SET cause = 'unknown_ticket', number = ?4, dismissed_at = NULL
+             WHERE venue = ?1 AND id = ?2 AND hash = ?3",
+        )?
+        .execute(params![
+            venue.0,
+            record.id.0,
+            record.hash,
+            number.map(TicketNumber::as_i64)
+        ])?;
+    Ok(())
+}
+
+/// Takes a record out of quarantine for its place in the log.
+pub(super) fn leave(
+    connection: &Connection,
+    venue: VenueNumber,
+    record: &FilingRecord,
+    place: i64,
+) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE record_ids SET place = ?3 WHERE venue = ?1 AND id = ?2")?
+        .execute(params![venue.0, record.id.0, place])?;
+    connection
+        .prepare_cached("DELETE FROM quarantine WHERE venue = ?1 AND id = ?2 AND hash = ?3")?
+        .execute(params![venue.0, record.id.0, record.hash])?;
+    Ok(())
+}
+
+/// Keeps that records stay out of the log. Answers the ids of those that are in quarantine.
+pub(super) fn dismiss(
+    connection: &Connection,
+    venue: VenueNumber,
+    ids: &[RecordId],
+    now: EpochMillis,
+) -> Result<Vec<RecordId>> {
+    let mut dismissed = Vec::new();
+    for id in ids {
+        let rows = connection
+            .prepare_cached(
+                "UPDATE quarantine SET dismissed_at = coalesce(dismissed_at, ?3)
+                 WHERE venue = ?1 AND id = ?2",
+            )?
+            .execute(params![venue.0, id.0, now.0])?;
+        if rows > 0 {
+            dismissed.push(*id);
+        }
+    }
+    Ok(dismissed)
+}
+
+macro_rules! quarantined_where {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, device_id, cause, received_at, record FROM quarantine WHERE venue = ?1 AND ",
+            $rest
+        )
+    };
+}
+
+pub(super) fn find(
+    connection: &Connection,
+    venue: VenueNumber,
+    query: &QuarantineQuery,
+) -> Result<Vec<Quarantined>> {
+    let mut found = Vec::new();
+    match query {
+        QuarantineQuery::Waiting {
+            device: None,
+            limit,
+        } => {
+            let mut statement = connection.prepare_cached(quarantined_where!(
+                "dismissed_at IS NULL ORDER BY received_at, id, hash LIMIT ?2"
+            ))?;
+            for one in statement.query_map(params![venue.0, limit], quarantined)? {
+                found.push(one?);
+            }
+        }
+        QuarantineQuery::Waiting {
+            device: Some(device),
+            limit,
+        } => {
+            let mut statement = connection.prepare_cached(quarantined_where!(
+                "device_id = ?2 AND dismissed_at IS NULL ORDER BY received_at, id, hash LIMIT ?3"
+            ))?;
+            let params = params![venue.0, device.as_str(), limit];
+            for one in statement.query_map(params, quarantined)? {
+                found.push(one?);
+            }
+        }
+        QuarantineQuery::OfStanding { device, limit } => {
+            let mut statement = connection.prepare_cached(quarantined_where!(
+                "device_id = ?2 AND dismissed_at IS NULL
+                 AND cause IN ('revoked_device', 'forgotten_device')
+                 ORDER BY received_at, id, hash LIMIT ?3"
+            ))?;
+            let params = params![venue.0, device.as_str(), limit];
+            for one in statement.query_map(params, quarantined)? {
+                found.push(one?);
+            }
+        }
+        QuarantineQuery::These(ids) => {
+            let mut statement =
+                connection.prepare_cached(quarantined_where!("id = ?2 ORDER BY hash"))?;
+            for id in ids {
+                for one in statement.query_map(params![venue.0, id.0], quarantined)? {
+                    found.push(one?);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn quarantined(row: &Row<'_>) -> rusqlite::Result<Quarantined> {
+    Ok(Quarantined {
+        id: RecordId(row.get(0)?),
+        device_id: parsed(row, 1)?,
+        cause: word(row, 2)?,
+        received_at: millis(row, 3)?,
+        bytes: row.get(4)?,
+    })
+}
+
+/// How many records of a venue wait for a person or their ticket.
 pub(super) fn count_all(connection: &Connection, venue: VenueNumber) -> Result<u64> {
     let aside = connection
-        .prepare_cached("SELECT count(*) FROM quarantine WHERE venue = ?1")?
+        .prepare_cached(
+            "SELECT count(*) FROM quarantine WHERE venue = ?1 AND dismissed_at IS NULL",
+        )?
         .query_row([venue.0], |row| count(row, 0))?;
     Ok(aside)
 }

@@ -3,7 +3,7 @@
 
 use stile_core::admissions::Way;
 use stile_core::protocol::{
-    AlarmKind, OperatorRole, QuarantineCause, ReconciliationForm, RecordStanding,
+    AlarmKind, DeviceStanding, OperatorRole, QuarantineCause, ReconciliationForm, RecordStanding,
 };
 use stile_core::ticket::{CancelCause, DigitsOf, Direction, Reentry, SessionStatus, TicketStatus};
 
@@ -53,6 +53,12 @@ words! {
         IdTaken = "id_taken",
         SequenceTaken = "sequence_taken",
         RevokedDevice = "revoked_device",
+        ForgottenDevice = "forgotten_device",
+    }
+    DeviceStanding {
+        Enrolled = "enrolled",
+        Revoked = "revoked",
+        Forgotten = "forgotten",
     }
     Scope {
         TicketsWrite = "tickets:write",

@@ -1,6 +1,7 @@
 //! Enrolled devices.
 
 use stile_core::ids::{DeviceId, GateId};
+use stile_core::protocol::DeviceStanding;
 use stile_core::time::EpochMillis;
 
 /// An enrolled device as the store has it.
@@ -18,4 +19,8 @@ pub struct Device {
     pub gates: Vec<GateId>,
     /// When it was enrolled.
     pub enrolled_at: EpochMillis,
+    /// How it stands with the venue.
+    pub standing: DeviceStanding,
+    /// Since when, unless it was never anything but enrolled.
+    pub standing_since: Option<EpochMillis>,
 }

@@ -4,7 +4,7 @@ use stile_core::admissions::Way;
 use stile_core::ids::{
     Checkpoint, DeviceId, GateId, LogId, RecordId, SessionId, TicketId, TicketNumber,
 };
-use stile_core::protocol::{FeedItem, LogState, QuarantineCause, RecordStanding};
+use stile_core::protocol::{DeviceStanding, FeedItem, LogState, QuarantineCause, RecordStanding};
 use stile_core::ticket::Direction;
 use stile_core::time::{EpochMillis, ServiceDay};
 
@@ -15,6 +15,8 @@ use crate::log_filter::LogFilter;
 pub struct FilingBatch {
     /// Who signed it.
     pub device_id: DeviceId,
+    /// How that device stands: what one that is not enrolled admitted is set aside.
+    pub sender: DeviceStanding,
     /// Its records.
     pub records: Vec<FilingRecord>,
 }
@@ -228,6 +230,27 @@ pub struct ConflictEntry {
     pub persons: u8,
     /// Whether it fitted.
     pub standing: RecordStanding,
+}
+
+/// Which quarantined records are read.
+#[derive(Debug, Clone)]
+pub enum QuarantineQuery {
+    /// Those that nobody has judged, the oldest first.
+    Waiting {
+        /// Of this device alone.
+        device: Option<DeviceId>,
+        /// At most so many.
+        limit: u32,
+    },
+    /// Those that wait because of how their device stands, the oldest first.
+    OfStanding {
+        /// The device.
+        device: DeviceId,
+        /// At most so many.
+        limit: u32,
+    },
+    /// These, judged or not.
+    These(Vec<RecordId>),
 }
 
 /// A record that waits for a person.

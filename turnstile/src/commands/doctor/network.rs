@@ -73,7 +73,7 @@ async fn server(identity: &Identity, answer: Answer, ms: u128) -> Finding {
             Finding::fail(
                 "server",
                 format!("{}: {said}", identity.server),
-                "see at the server whether this device is still enrolled",
+                "see at the server how this device stands: stile-server device list",
             )
         }
     }

@@ -35,6 +35,7 @@ pub(super) fn banners(screen: &Screen, width: u16) -> Vec<Line<'static>> {
             phrases::PRACTICE_OPEN,
         ),
         (state.free_passage, phrases::FREE_PASSAGE),
+        (state.revoked, phrases::REVOKED),
         (state.keys_overdue, phrases::KEYS_OVERDUE),
     ];
     let said = said.into_iter().filter(|(holds, _)| *holds);

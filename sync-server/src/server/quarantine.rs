@@ -1,0 +1,119 @@
+//! What a person does about records in quarantine: look, accept, dismiss.
+
+use std::collections::BTreeMap;
+
+use stile_core::ids::{DeviceId, RecordId, VenueId};
+use stile_core::protocol::{
+    DeviceStanding, Judged, JudgedRecord, MAX_JUDGED, QuarantineChoice, QuarantineJudged,
+};
+
+use super::Server;
+use crate::admissions::{Sender, read};
+use crate::error::ServerError;
+use crate::store::{FilingBatch, FilingRecord, QuarantineQuery, Quarantined};
+
+impl Server {
+    /// The venue's records that wait for a person or for their ticket, of one device or of all,
+    /// oldest first, at most `limit`.
+    pub async fn quarantine(
+        &self,
+        venue: &VenueId,
+        device: Option<DeviceId>,
+        limit: u32,
+    ) -> Result<Vec<Quarantined>, ServerError> {
+        let number = self.keys(venue).await?.number;
+        let query = QuarantineQuery::Waiting { device, limit };
+        Ok(self.store.quarantine(number, query).await?)
+    }
+
+    /// Takes records out of quarantine into the log, where they count from now on.
+    pub async fn accept_quarantined(
+        &self,
+        venue: &VenueId,
+        choice: QuarantineChoice,
+    ) -> Result<QuarantineJudged, ServerError> {
+        let keys = self.keys(venue).await?;
+        let of_device = |device, limit| QuarantineQuery::OfStanding { device, limit };
+        let (meant, more) = self.meant(venue, choice, of_device).await?;
+        let mut by_device: BTreeMap<DeviceId, Vec<FilingRecord>> = BTreeMap::new();
+        let mut results = Vec::new();
+        for one in meant {
+            let sender = Sender {
+                device_id: &one.device_id,
+                venue_id: venue,
+                numbering: &keys.numbering,
+            };
+            match read(&one.bytes, sender) {
+                Ok(record) => by_device.entry(one.device_id).or_default().push(record),
+                Err(_) => results.push(JudgedRecord {
+                    id: one.id,
+                    result: Judged::CannotBeAccepted,
+                }),
+            }
+        }
+        for (device_id, records) in by_device {
+            let batch = FilingBatch {
+                device_id,
+                // A person's word stands for the device's.
+                sender: DeviceStanding::Enrolled,
+                records,
+            };
+            let now = self.now();
+            let judged = self.store.accept_quarantined(keys.number, batch, now);
+            let judged = judged.await?.into_iter();
+            results.extend(judged.map(|(id, result)| JudgedRecord { id, result }));
+        }
+        Ok(QuarantineJudged { results, more })
+    }
+
+    /// Keeps that records stay out of the log.
+    pub async fn dismiss_quarantined(
+        &self,
+        venue: &VenueId,
+        choice: QuarantineChoice,
+    ) -> Result<QuarantineJudged, ServerError> {
+        let number = self.keys(venue).await?.number;
+        let of_device = |device, limit| QuarantineQuery::Waiting {
+            device: Some(device),
+            limit,
+        };
+        let (meant, more) = self.meant(venue, choice, of_device).await?;
+        let ids: Vec<RecordId> = meant.into_iter().map(|one| one.id).collect();
+        let now = self.now();
+        let dismissed = self.store.dismiss_quarantined(number, ids, now).await?;
+        let results = dismissed.into_iter().map(|id| JudgedRecord {
+            id,
+            result: Judged::Dismissed,
+        });
+        Ok(QuarantineJudged {
+            results: results.collect(),
+            more,
+        })
+    }
+
+    /// The records that a choice means, and whether it means more than those.
+    async fn meant(
+        &self,
+        venue: &VenueId,
+        choice: QuarantineChoice,
+        of_device: impl FnOnce(DeviceId, u32) -> QuarantineQuery,
+    ) -> Result<(Vec<Quarantined>, bool), ServerError> {
+        let number = self.keys(venue).await?.number;
+        let query = match (choice.records, choice.device_id) {
+            (records, None) if (1..=MAX_JUDGED).contains(&records.len()) => {
+                QuarantineQuery::These(records)
+            }
+            (records, Some(device)) if records.is_empty() => {
+                of_device(device, MAX_JUDGED as u32 + 1)
+            }
+            _ => {
+                let problem = format!("name 1 to {MAX_JUDGED} of them, or else a `device_id`");
+                return Err(ServerError::invalid("records", problem));
+            }
+        };
+        let mut found = self.store.quarantine(number, query).await?;
+        let more = found.len() > MAX_JUDGED;
+        found.truncate(MAX_JUDGED);
+        Ok((found, more))
+    }
+}
