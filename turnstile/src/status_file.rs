@@ -127,6 +127,7 @@ mod tests {
             written_boot_ms: 0,
             boot_id: String::new(),
             live: LiveStatus {
+                revoked_at: None,
                 practice: false,
                 signed_in: None,
                 keys: KeyStatus::default(),
