@@ -7,8 +7,8 @@ use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::{
-    Command, DeviceCommand, GateCommand, KeyCommand, KeysCommand, OperatorCommand, QuarantineCommand,
-    RetentionCommand, SisterCommand, VenueCommand, VisitorCommand,
+    Command, DeviceCommand, GateCommand, KeyCommand, KeysCommand, OperatorCommand,
+    QuarantineCommand, RetentionCommand, SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
 use super::reconcile::Reconcile;

@@ -2,6 +2,7 @@
 //! that was put back from a backup, and known by their certificates alone.
 
 use stile_core::ids::{DeviceId, GateId, Kid, VenueId, VenueNumber};
+use stile_core::key_manifest::{KeyManifest, KeyRole, ManifestKey};
 use stile_core::keys::{DeviceVerifyingKey, ListVerifyingKey};
 use stile_core::protocol::{
     Certificate, DeviceStanding, Readmission, ReturnAnswer, ReturnClaim, ReturnRequest, Revocation,
@@ -108,9 +109,9 @@ impl Server {
             revoked_at: device.standing_since.unwrap_or_else(|| self.now()),
         };
         let payload = serde_json::to_vec(&revocation).map_err(ServerError::internal)?;
-        let (kid, list_key) = &keys.list;
+        let (kid, list_key) = keys.list.at(self.now().seconds());
         Ok(RevocationNotice {
-            statement: Signed::sign(&Domain::REVOCATION, &payload, *kid, list_key)
+            statement: Signed::sign(&Domain::REVOCATION, &payload, kid, list_key)
                 .map_err(ServerError::internal)?,
             key_manifest: self.key_manifest(&keys).await?,
         })
@@ -123,7 +124,7 @@ impl Server {
             return Err(NOT_OURS);
         }
         let keys = self.keys(&request.venue_id).await?;
-        let (certificate, public_key) = certified(&keys, &request)?;
+        let (certificate, public_key) = self.certified(&keys, &request).await?;
         let payload = request
             .claim
             .verify(&Domain::RETURN, &public_key)
@@ -172,31 +173,51 @@ impl Server {
             standing: kept.standing,
         })
     }
-}
 
-/// What a certificate of the venue says, and the key that it names.
-fn certified(
-    keys: &VenueKeys,
-    request: &ReturnRequest,
-) -> Result<(Certificate, DeviceVerifyingKey), ServerError> {
-    let list_key = list_key_of(keys, request.certificate.kid).ok_or(NOT_OURS)?;
-    let payload = request
-        .certificate
-        .verify(&Domain::CERTIFICATE, &list_key)
-        .map_err(|_| NOT_OURS)?;
-    let certificate: Certificate = serde_json::from_slice(&payload).map_err(|_| NOT_OURS)?;
-    if certificate.venue_id != keys.venue_id {
-        return Err(NOT_OURS);
+    /// What a certificate of the venue says, and the key that it names.
+    async fn certified(
+        &self,
+        keys: &VenueKeys,
+        request: &ReturnRequest,
+    ) -> Result<(Certificate, DeviceVerifyingKey), ServerError> {
+        let list_key = self.list_key_ever(keys, request.certificate.kid).await?;
+        let payload = request
+            .certificate
+            .verify(&Domain::CERTIFICATE, &list_key.ok_or(NOT_OURS)?)
+            .map_err(|_| NOT_OURS)?;
+        let certificate: Certificate = serde_json::from_slice(&payload).map_err(|_| NOT_OURS)?;
+        if certificate.venue_id != keys.venue_id {
+            return Err(NOT_OURS);
+        }
+        let public_key =
+            DeviceVerifyingKey::from_base64(&certificate.public_key).map_err(|_| NOT_OURS)?;
+        Ok((certificate, public_key))
     }
-    let public_key =
-        DeviceVerifyingKey::from_base64(&certificate.public_key).map_err(|_| NOT_OURS)?;
-    Ok((certificate, public_key))
-}
 
-/// The list key that a certificate names.
-fn list_key_of(keys: &VenueKeys, kid: Kid) -> Option<ListVerifyingKey> {
-    let (current, key) = &keys.list;
-    (*current == kid).then(|| key.verifying_key())
+    /// The list key of a kid that the venue has or had. Certificates outlive the keys that signed
+    /// them, unless one was stolen: with that anybody could make some.
+    async fn list_key_ever(
+        &self,
+        keys: &VenueKeys,
+        kid: Kid,
+    ) -> Result<Option<ListVerifyingKey>, ServerError> {
+        // Signs one if there was none yet.
+        self.key_manifest(keys).await?;
+        let root = keys.root(&self.vault)?.verifying_key();
+        let mut found = None;
+        for kept in self.store.key_manifests(keys.number).await? {
+            let manifest = KeyManifest::open(&kept.signed, &root).map_err(ServerError::internal)?;
+            let is_meant = |key: &&ManifestKey| key.role == KeyRole::List && key.kid == kid;
+            match manifest.keys.iter().find(is_meant) {
+                Some(stolen) if stolen.revoked => return Ok(None),
+                Some(key) => found = Some(key.public_key.clone()),
+                None => {}
+            }
+        }
+        found
+            .map(|key| ListVerifyingKey::from_base64(&key).map_err(ServerError::internal))
+            .transpose()
+    }
 }
 
 fn hex_into(text: &str, bytes: &mut [u8; 32]) -> Option<()> {

@@ -462,3 +462,24 @@ fn devices_are_revoked_and_quarantine_is_judged_by_command() {
     let audit = program.run(&["audit"]);
     assert!(audit.contains("quarantine.dismiss"), "{audit}");
 }
+
+#[tokio::test]
+async fn a_device_comes_back_by_a_certificate_of_a_list_key_that_was_rotated_unless_it_was_stolen()
+{
+    let site = Site::start().await;
+    site.furnish().await;
+    let device = site.enrol(1).await;
+    let comes_back = async || {
+        let request = site.request("POST", "/v1/gate/return");
+        let returns = returning(&device, device.bearer(), &device.key);
+        request.json(&returns).send().await.unwrap()
+    };
+    let _: Value = site.done("POST", "/v1/keys/list/rotate", Value::Null).await;
+    let answer: Value = read(comes_back().await).await;
+    assert_eq!(answer["standing"], "enrolled");
+    let _: Value = site
+        .done("POST", "/v1/keys/list/1/revoke", Value::Null)
+        .await;
+    let (status, code, _) = refusal(comes_back().await).await;
+    assert_eq!((status.as_u16(), code.as_str()), (401, "unauthorized"));
+}
