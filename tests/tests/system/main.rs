@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests as well
 
 mod backups;
+mod enrolling;
 mod full_disk;
 mod house;
 mod images;

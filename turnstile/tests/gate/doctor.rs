@@ -109,7 +109,7 @@ fn a_server_that_is_away_or_does_not_know_the_device_is_said_with_what_to_do() {
     let server = &findings(&output)["server"];
     assert_eq!(server["grade"], "fail");
     assert!(
-        server["todo"].as_str().unwrap().contains("still enrolled"),
+        server["todo"].as_str().unwrap().contains("device list"),
         "{server}"
     );
     scene.server.behave(Behaviour::Page(200));
