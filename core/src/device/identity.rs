@@ -137,6 +137,7 @@ impl Candidate {
             server: self.text.server,
             ca_pin: self.text.ca_pin,
             enrolled_at: self.text.time,
+            name: String::new(),
             device_id: answer.device_id,
             bearer: answer.bearer,
             seed: STANDARD.encode(self.key.seed()),
@@ -161,6 +162,9 @@ pub struct Identity {
     /// The time of the enrolment text: time never runs below it.
     #[zeroize(skip)]
     pub enrolled_at: EpochSeconds,
+    /// What it called itself when it was enrolled; empty if that is not known.
+    #[serde(default)]
+    pub name: String,
     /// Who it is.
     #[zeroize(skip)]
     pub device_id: DeviceId,

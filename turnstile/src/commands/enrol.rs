@@ -38,8 +38,15 @@ pub fn enrol(data: &Path, text: &str, options: &EnrolOptions) -> Result<(), Comm
     let runtime = runtime().map_err(machine)?;
     let name = options.name.clone().unwrap_or_else(host_name);
     let identity = runtime.block_on(present(&text, &name, &model(), &platform))?;
+    let device = &identity.device_id;
+    if let Err(error) = identity.save(data) {
+        // The server has the device already, and sessions would wait for it.
+        let stay = format!("{error}. The server has a device {device} that nobody is now");
+        return Err(CommandError::Storage(format!(
+            "{stay}: run there `stile-server device revoke {device}`"
+        )));
+    }
     let gate = choose(&identity, options.gate.as_ref())?;
-    identity.save(data)?;
     if let Some(gate) = &options.gate {
         remember(data, gate)?;
     }
@@ -81,9 +88,12 @@ fn choose(identity: &Identity, asked: Option<&GateId>) -> Result<GateId, Command
     found.cloned().ok_or_else(|| {
         let allowed: Vec<_> = ids().map(GateId::as_str).collect();
         CommandError::Usage(format!(
-            "this enrolment is for gate {}; nothing was saved. The enrolment text is used up: \
-             make another one and run this with one of these gates",
-            allowed.join(", ")
+            "this folder is enrolled now as device {}, which may serve {}, and not the gate asked \
+             for: run it as one of these, or end it at the server with `stile-server device revoke \
+             {}` and enrol an empty folder",
+            identity.device_id,
+            allowed.join(", "),
+            identity.device_id
         ))
     })
 }

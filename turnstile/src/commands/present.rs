@@ -66,7 +66,9 @@ pub async fn present(
         }
     };
     let answer = read(&answer, &text.server)?;
-    Ok(candidate.accept(answer)?)
+    let mut identity = candidate.accept(answer)?;
+    identity.name = name.to_owned();
+    Ok(identity)
 }
 
 /// An answer with the server's time, if it said that.

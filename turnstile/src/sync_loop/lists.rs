@@ -107,7 +107,11 @@ impl Work {
 
     /// Shows the certificate to a server that does not know the bearer; says whether it does now.
     async fn comes_back(&self) -> bool {
-        let request = match self.device.return_request(&host_name(), &model()) {
+        let name = match self.device.identity().name.as_str() {
+            "" => host_name(),
+            name => name.to_owned(),
+        };
+        let request = match self.device.return_request(&name, &model()) {
             Ok(request) => request,
             Err(error) => {
                 self.tell_storage(&error);

@@ -66,7 +66,6 @@ fn enrolment_says_what_is_wrong() {
             1,
             "make a new enrolment text",
         ),
-        (&good, "north", 2, "this enrolment is for gate east, arm-1"),
     ];
     for (text, gate, code, message) in cases {
         let place = Place::default();
@@ -75,6 +74,20 @@ fn enrolment_says_what_is_wrong() {
         assert!(error_of(&output).contains(message), "{}", error_of(&output));
         assert!(!place.data().join("identity.json").exists());
     }
+}
+
+#[test]
+fn a_gate_that_the_enrolment_is_not_for_is_said_with_the_device_that_is_there_now() {
+    let server = FakeServer::start(Venue::new());
+    let place = Place::default();
+    let text = server.enrolment_text();
+    let output = place.call(&["enrol", &text, "--gate", "north"]);
+    assert_eq!(code_of(&output), 2);
+    for said in ["pda-1", "east, arm-1", "device revoke pda-1"] {
+        assert!(error_of(&output).contains(said), "{}", error_of(&output));
+    }
+    // The server has it: sessions would wait for a device that nobody kept.
+    assert!(place.data().join("identity.json").exists());
 }
 
 #[test]
