@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use super::App;
 use super::answer::Json;
 use super::auth::Caller;
-use super::params::QueryParams;
+use super::params::{QueryParams, check_before};
 use super::refusal::Refusal;
 use crate::server::ALARMS;
 use crate::store::AlarmQuery;
@@ -47,6 +47,7 @@ pub async fn list(
     caller: Caller,
     QueryParams(wanted): QueryParams<Wanted>,
 ) -> Result<Json<Alarms>, Refusal> {
+    check_before(wanted.before)?;
     let query = AlarmQuery {
         ended: wanted.all,
         before: wanted.before,

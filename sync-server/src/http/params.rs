@@ -52,6 +52,17 @@ pub fn wrong(name: &str, what: &str) -> Refusal {
     Refusal::new(Code::InvalidParameter, format!("{name}: {what}"))
 }
 
+/// The largest number that JSON's readers all read as it is.
+pub const MAX_NUMBER: u64 = (1 << 53) - 1;
+
+/// Checks the id behind which a page begins.
+pub fn check_before(before: Option<u64>) -> Result<(), Refusal> {
+    match before.is_none_or(|before| before <= MAX_NUMBER) {
+        true => Ok(()),
+        false => Err(wrong("before", &format!("0 to {MAX_NUMBER}"))),
+    }
+}
+
 /// Checks the seconds that a request asks to wait.
 pub fn check_wait(wait_s: u32) -> Result<(), Refusal> {
     match wait_s <= MAX_WAIT_S {

@@ -16,13 +16,17 @@ use super::answer::Json;
 use super::auth::Caller;
 use super::body::StrictBody;
 use super::imports::{Aside, Stated, sha256, stated_file, to_its_end};
-use super::params::{PathParam, QueryParams};
+use super::params::{PathParam, QueryParams, check_before};
 use super::refusal::Refusal;
 use super::ticket_files::{Put, TicketFile, column_names};
+use crate::ServerError;
 use crate::acting;
 use crate::import::ImportReport;
 use crate::server::{RECONCILIATIONS, Server, TicketSet};
 use crate::store::ReconciliationQuery;
+
+/// Tickets that a day is stated to have at most.
+const MAX_TICKETS: u64 = 1_000_000_000;
 
 /// How a set is stated.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -142,6 +146,9 @@ pub async fn digest(
     StrictBody(stated): StrictBody<StatedDigest>,
 ) -> Result<Json<Reconciliation>, Refusal> {
     let digest = sha256(&stated.sha256)?;
+    if stated.count > MAX_TICKETS {
+        return Err(ServerError::invalid("count", format!("0 to {MAX_TICKETS}")).into());
+    }
     let server = app.server();
     let compared = server.reconcile_digest(&caller.venue, &day, stated.count, digest);
     Ok(Json(compared.await?))
@@ -178,6 +185,7 @@ pub async fn list(
     caller: Caller,
     QueryParams(wanted): QueryParams<Wanted>,
 ) -> Result<Json<Reconciliations>, Refusal> {
+    check_before(wanted.before)?;
     let query = ReconciliationQuery {
         service_day: wanted.service_day,
         before: wanted.before,
