@@ -12,6 +12,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use stile_core::platform::Random;
+use stile_core::signed::Signed;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::random::random_bytes;
@@ -45,6 +46,20 @@ pub struct KeyBackup {
     pub master_key: String,
     /// What is sealed under it.
     pub secrets: Vec<BackedUpSecret>,
+    /// What each venue said of its signing keys then: when each signs, and which are revoked. Nothing
+    /// secret.
+    #[serde(default)]
+    #[zeroize(skip)]
+    pub manifests: Vec<BackedUpManifest>,
+}
+
+/// A venue's key manifest.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct BackedUpManifest {
+    /// The venue's id.
+    pub venue: String,
+    /// As its root signed it.
+    pub signed: Signed,
 }
 
 /// A secret as the store has it.
@@ -265,6 +280,7 @@ mod tests {
                 },
                 sealed: "AAAA".into(),
             }],
+            manifests: Vec::new(),
         }
     }
 

@@ -77,8 +77,9 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 pub enum VaultError {
     /// The file is not there, and there are secrets that were sealed with it.
     #[error(
-        "the master key's file {} is not there; put it back from its backup: without it the \
-         venues' keys cannot be read, and a new one would not help",
+        "the master key's file {} is not there; put it back from its backup, or with `stile-server \
+         key restore FILE` from a copy of the keys: without it the venues' keys cannot be read, and \
+         a new one would not help",
         .0.display()
     )]
     Missing(PathBuf),

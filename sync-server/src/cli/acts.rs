@@ -178,7 +178,7 @@ pub fn result<T>(outcome: &Result<T, CliError>) -> ActResult {
     match outcome {
         Ok(_) => ActResult::Done,
         Err(CliError::Server(error)) => ActResult::Refused(error.code()),
-        Err(CliError::SecretEncoding(_) | CliError::Time(_)) => {
+        Err(CliError::SecretEncoding(_) | CliError::Time(_) | CliError::Usage(_)) => {
             ActResult::Refused(Code::Unprocessable)
         }
         Err(_) => ActResult::Refused(Code::Internal),

@@ -47,7 +47,9 @@ pub fn restore(place: &Place, command: &Restore) -> Result<(), CliError> {
         "Start the server. Gates notice and send again what they still hold of the lost time, seven \
          days of it. The booking system sends the tickets, cancellations and settings that changed \
          since the copy once more, and begins anew where its pull answers cursor_restarted. Devices \
-         that enrolled since the copy enrol again."
+         that enrolled since the copy come back by themselves and wait for `device readmit`; those \
+         that were revoked since are to be revoked again. If keys were rotated or revoked since, run \
+         `stile-server key restore FILE` with the newest copy of the keys before the server starts."
     );
     Ok(())
 }

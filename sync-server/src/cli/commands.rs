@@ -182,6 +182,9 @@ pub fn enrol(
     command: Enrol,
 ) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> + use<'_> {
     async move |server: &Server| {
+        // As it has to be said again where there are several.
+        let named = command.venue.as_ref();
+        let named = named.map_or_else(String::new, |venue| format!(" --venue {venue}"));
         let venue = venue_meant(server, command.venue).await?;
         let pin = tls::pin_for(place, command.tls_cert, &command.server)?;
         let request = NewEnrolment {
@@ -196,7 +199,7 @@ pub fn enrol(
         if !command.no_confirm {
             eprintln!(
                 "The device then shows six digits. If you read them there, it is the right one: \
-                 stile-server device confirm {} DIGITS",
+                 stile-server device confirm {} DIGITS{named}",
                 enrolment.enrolment_id
             );
         }

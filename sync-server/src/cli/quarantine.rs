@@ -145,8 +145,13 @@ fn report(choice: &QuarantineChoice, judged: QuarantineJudged) -> Result<(), Cli
     }
     let missing = choice.records.iter();
     let missing = missing.filter(|id| !judged.results.iter().any(|one| one.id == **id));
-    for id in missing {
-        eprintln!("not in quarantine: {id}");
+    let missing: Vec<_> = missing.map(ToString::to_string).collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Err(CliError::Failed(format!("not in quarantine: {missing}")));
+    }
+    if judged.results.is_empty() {
+        eprintln!("Nothing of it waits.");
     }
     Ok(())
 }

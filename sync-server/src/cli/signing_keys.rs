@@ -1,13 +1,19 @@
 //! `key show`, `key rotate` and `key revoke-signing`: the keys that a venue signs lists and codes with.
 
+use std::time::Duration;
+
 use jiff::tz::TimeZone;
 use stile_core::ids::{Kid, VenueId};
 use stile_core::protocol::SigningRole;
 use stile_core::time::EpochSeconds;
-use stile_sync_server::server::{Server, local_time};
+use stile_sync_server::server::{KEYS_LOOKED_AT, Server, local_time};
 
 use super::CliError;
 use super::commands::{print_line, venue_meant};
+
+/// How long it takes at most until a server that runs beside the command signs with other keys: it
+/// looks that often, and a request that began before is over by then.
+const NOTICED: Duration = KEYS_LOOKED_AT.saturating_add(Duration::from_secs(1));
 
 /// `key show`
 pub async fn show(server: &Server, venue: Option<VenueId>) -> Result<(), CliError> {
@@ -64,6 +70,12 @@ pub async fn revoke(
         );
     }
     eprintln!("Copy the keys anew: stile-server key backup FILE");
+    // Whoever mints codes anew right after this must get them from the new key.
+    eprintln!(
+        "Waiting {} s until a running server has noticed.",
+        NOTICED.as_secs()
+    );
+    tokio::time::sleep(NOTICED).await;
     Ok(())
 }
 

@@ -74,7 +74,7 @@ pub struct WebhookAdd {
     /// What people call it.
     #[arg(long)]
     pub name: String,
-    /// What it carries: check_ins, conflicts, sessions.
+    /// What it carries: check_ins, conflicts, sessions, alarms.
     #[arg(long, value_delimiter = ',', required = true)]
     pub carries: Vec<Carried>,
     /// How messages are written: plain (for programs), wecom, dingtalk, feishu or slack (a sentence

@@ -75,8 +75,9 @@ impl Server {
             time: now.seconds(),
         }
         .to_string();
-        if let Err(error) = text.parse::<EnrolmentText>() {
-            return Err(ServerError::invalid("server", error));
+        if text.parse::<EnrolmentText>().is_err() {
+            let problem = "write the address as gates reach it: https://HOST:PORT";
+            return Err(ServerError::invalid("server", problem));
         }
         let enrolment = store::NewEnrolment {
             token_hash,

@@ -3,11 +3,12 @@
 
 use data_encoding::BASE64;
 use stile_core::ids::Kid;
+use stile_core::key_manifest::{KeyManifest, KeyRole};
 
 use super::Server;
 use crate::error::ServerError;
-use crate::key_backup::{BackedUpSecret, KeyBackup, SecretName};
-use crate::store::{SealedSecret, SecretKind, StoreError, Venue};
+use crate::key_backup::{BackedUpManifest, BackedUpSecret, KeyBackup, SecretName};
+use crate::store::{SealedSecret, SecretKind, StoreError, StoredKeyManifest, Venue};
 use crate::vault::MasterKeySource;
 use crate::venue_keys::context;
 
@@ -27,8 +28,13 @@ impl Server {
     /// with.
     pub async fn key_backup(&self, master_key: &MasterKeySource) -> Result<KeyBackup, ServerError> {
         let master_key = master_key.read().map_err(ServerError::internal)?;
-        let mut secrets = Vec::new();
+        let (mut secrets, mut manifests) = (Vec::new(), Vec::new());
         for venue in self.store.venues().await? {
+            let keys = self.keys(&venue.venue_id).await?;
+            manifests.push(BackedUpManifest {
+                venue: venue.venue_id.to_string(),
+                signed: self.key_manifest(&keys).await?,
+            });
             for secret in self.store.secrets(venue.number).await? {
                 secrets.push(BackedUpSecret {
                     name: name(&venue, &secret),
@@ -41,12 +47,14 @@ impl Server {
             at: self.now().seconds().0,
             master_key: BASE64.encode(&*master_key),
             secrets,
+            manifests,
         })
     }
 
     /// Puts secrets of a copy back that this database lacks: those whose kid is newer than all that
-    /// the venue has, since the data was put back from before they were made. Older ones that are
-    /// missing were destroyed with intent.
+    /// the venue has or had, since the data was put back from before they were made. Older ones that
+    /// are missing were destroyed with intent. When each key signs, and which are revoked, is taken
+    /// from the copy as well.
     pub async fn put_secrets_back(&self, backup: &KeyBackup) -> Result<PutBack, ServerError> {
         let venues = self.store.venues().await?;
         let mut done = PutBack::default();
@@ -73,6 +81,12 @@ impl Server {
             self.store.keep_secret(venue.number, secret).await?;
             self.forget_keys(&venue.venue_id);
             done.added.push(name.clone());
+        }
+        for manifest in &backup.manifests {
+            let mut here = venues.iter();
+            if let Some(venue) = here.find(|v| v.venue_id.as_str() == manifest.venue) {
+                self.adopt_keys(&venue.venue_id, &manifest.signed).await?;
+            }
         }
         Ok(done)
     }
@@ -106,8 +120,32 @@ impl Server {
             .filter(|s| s.kind == kind)
             .map(|s| s.kid)
             .max();
-        Ok(newest.is_none_or(|newest| newest < Kid(name.kid)))
+        if newest.is_some_and(|newest| newest >= Kid(name.kid)) {
+            return Ok(false);
+        }
+        // A key that this database knew, and has no more, was destroyed with intent.
+        let manifests = self.store.key_manifests(venue.number).await?;
+        Ok(!manifests
+            .iter()
+            .any(|kept| names(kept, kind, Kid(name.kid))))
     }
+}
+
+/// Whether a manifest of this database names a key. It is not verified: whoever can write here has
+/// shorter ways.
+fn names(kept: &StoredKeyManifest, kind: SecretKind, kid: Kid) -> bool {
+    let role = match kind {
+        SecretKind::List => KeyRole::List,
+        SecretKind::Code => KeyRole::Code,
+        _ => return false,
+    };
+    let payload = BASE64.decode(kept.signed.payload.as_bytes());
+    let manifest = payload.map(|payload| serde_json::from_slice::<KeyManifest>(&payload));
+    let Ok(Ok(manifest)) = manifest else {
+        return false;
+    };
+    let mut keys = manifest.keys.iter();
+    keys.any(|key| key.role == role && key.kid == kid)
 }
 
 fn name(venue: &Venue, secret: &SealedSecret) -> SecretName {

@@ -71,6 +71,7 @@ pub use reconciliations::{MOST_RECONCILIATIONS, RECONCILIATIONS, StatedFile};
 pub use sisters::VenueCodes;
 pub use ticket_sets::{SetChanges, TicketSet, Vanish};
 pub use tickets::{PutCounts, PutTickets};
+pub use venues::KEYS_LOOKED_AT;
 
 /// A text that is shown once and kept by nobody here. Not printed in debug output, and zeroized.
 #[derive(Clone)]

@@ -8,6 +8,7 @@ use stile_core::protocol::{
 };
 
 use super::Server;
+use crate::acting;
 use crate::admissions::{Sender, read};
 use crate::error::ServerError;
 use crate::store::{FilingBatch, FilingRecord, QuarantineQuery, Quarantined};
@@ -35,6 +36,7 @@ impl Server {
         let keys = self.keys(venue).await?;
         let of_device = |device, limit| QuarantineQuery::OfStanding { device, limit };
         let (meant, more) = self.meant(venue, choice, of_device).await?;
+        say_which(&meant);
         let mut by_device: BTreeMap<DeviceId, Vec<FilingRecord>> = BTreeMap::new();
         let mut results = Vec::new();
         for one in meant {
@@ -78,6 +80,7 @@ impl Server {
             limit,
         };
         let (meant, more) = self.meant(venue, choice, of_device).await?;
+        say_which(&meant);
         let ids: Vec<RecordId> = meant.into_iter().map(|one| one.id).collect();
         let now = self.now();
         let dismissed = self.store.dismiss_quarantined(number, ids, now).await?;
@@ -111,9 +114,28 @@ impl Server {
                 return Err(ServerError::invalid("records", problem));
             }
         };
+        if let QuarantineQuery::Waiting {
+            device: Some(device),
+            ..
+        }
+        | QuarantineQuery::OfStanding { device, .. } = &query
+        {
+            let device = self.store.device_of_id(number, device).await?;
+            device.ok_or(ServerError::NotFound("device"))?;
+        }
         let mut found = self.store.quarantine(number, query).await?;
         let more = found.len() > MAX_JUDGED;
         found.truncate(MAX_JUDGED);
         Ok((found, more))
+    }
+}
+
+/// Says in the audit log which records a person judged: the only one, or the device of several.
+fn say_which(meant: &[Quarantined]) {
+    acting::counts(meant.len() as u64);
+    match meant {
+        [] => {}
+        [one] => acting::names(one.id),
+        [first, ..] => acting::names(&first.device_id),
     }
 }

@@ -11,6 +11,7 @@ use stile_core::keys::{CodeSigningKey, ListSigningKey};
 use stile_core::protocol::{
     SigningKeyRevoked, SigningKeyState, SigningKeyView, SigningKeys, SigningRole,
 };
+use stile_core::signed::Signed;
 use stile_core::time::EpochSeconds;
 
 use super::Server;
@@ -164,6 +165,57 @@ impl Server {
             tended += self.change_keys(&venue.venue_id, change).await?;
         }
         Ok(tended)
+    }
+
+    /// Takes from a manifest of the venue, which came with a copy of its keys, what this database does
+    /// not know: keys of which no manifest here tells, ends, and revocations.
+    pub(super) async fn adopt_keys(
+        &self,
+        venue: &VenueId,
+        copied: &Signed,
+    ) -> Result<(), ServerError> {
+        let change = |keys: &VenueKeys, before: &Before, contents: &mut Contents| {
+            let root = keys.root(&self.vault)?.verifying_key();
+            let open = |signed| KeyManifest::open(signed, &root);
+            let mut told = BTreeSet::new();
+            for kept in &before.manifests {
+                let kept = open(&kept.signed).map_err(ServerError::internal)?;
+                told.extend(kept.keys.into_iter().map(|key| (key.role, key.kid)));
+            }
+            let copied = open(copied).map_err(|_| {
+                ServerError::Conflict(format!("the copy is of another venue than {venue} here"))
+            })?;
+            for copied in copied.keys {
+                let name = (copied.role.clone(), copied.kid);
+                let mut here = contents.keys.iter_mut();
+                match here.find(|key| (&key.role, key.kid) == (&copied.role, copied.kid)) {
+                    None => contents.keys.push(copied),
+                    Some(here) if told.contains(&name) => {
+                        here.revoked |= copied.revoked;
+                        let ends = [here.valid_until, copied.valid_until];
+                        here.valid_until = ends.into_iter().flatten().min();
+                    }
+                    Some(here) => *here = copied,
+                }
+            }
+            let is_revoked = |secret: &&SealedSecret| {
+                let role = role_of(secret.kind);
+                let mut known = contents.keys.iter();
+                known.any(|key| {
+                    key.revoked
+                        && key.kid == secret.kid
+                        && role.is_some_and(|role| is_of(key, role))
+                })
+            };
+            let destroyed = before.secrets.iter().filter(is_revoked);
+            let destroyed = destroyed.map(|secret| (secret.kind, secret.kid)).collect();
+            let change = KeyChange {
+                added: Vec::new(),
+                destroyed,
+            };
+            Ok((change, ()))
+        };
+        self.change_keys(venue, change).await
     }
 
     /// Signs and keeps a manifest with other keys, together with the secrets that go with them.

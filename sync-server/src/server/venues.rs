@@ -22,7 +22,7 @@ pub(super) const TEXT_BYTES: usize = 512;
 pub(super) const ZONES: usize = 64;
 
 /// How long unsealed keys are used before the store is asked whether they were rotated.
-const KEYS_LOOKED_AT: Duration = Duration::from_secs(5);
+pub const KEYS_LOOKED_AT: Duration = Duration::from_secs(5);
 
 /// A venue's keys in memory.
 #[derive(Clone)]

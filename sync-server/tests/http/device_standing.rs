@@ -447,6 +447,7 @@ fn devices_are_revoked_and_quarantine_is_judged_by_command() {
         &["device", "revoke", "nobody"][..],
         &["device", "readmit", "nobody"],
         &["quarantine", "accept"],
+        &["quarantine", "accept", "--device", "nobody"],
     ] {
         let output = program.command(command).output().unwrap();
         assert!(!output.status.success(), "{command:?}");
@@ -482,4 +483,51 @@ async fn a_device_comes_back_by_a_certificate_of_a_list_key_that_was_rotated_unl
         .await;
     let (status, code, _) = refusal(comes_back().await).await;
     assert_eq!((status.as_u16(), code.as_str()), (401, "unauthorized"));
+}
+
+#[tokio::test]
+async fn the_audit_log_says_whose_records_a_person_judged_and_how_many() {
+    let site = Site::start().await;
+    site.furnish().await;
+    let mut device = site.enrol(1).await;
+    let tickets = site.some_tickets(3).await;
+    revoke(&site, &device).await;
+    let records: Vec<_> = (0..3).map(|n| device.admits(&site, &tickets[n])).collect();
+    send(&site, &device, &records).await;
+    let choice = json!({"records": [records[0]["id"]]});
+    let _: Value = site.done("POST", "/v1/quarantine/dismiss", choice).await;
+    let device_id = &device.answer.device_id;
+    let choice = json!({"device_id": device_id});
+    let _: Value = site.done("POST", "/v1/quarantine/accept", choice).await;
+    let audit: Value = site.done("GET", "/v1/audit", Value::Null).await;
+    let acts = audit["acts"].as_array().unwrap();
+    let act = |name: &str| acts.iter().find(|one| one["act"] == name).unwrap();
+    let dismissed = act("quarantine.dismiss");
+    assert_eq!(
+        (&dismissed["thing"], &dismissed["count"]),
+        (&records[0]["id"], &json!(1))
+    );
+    let accepted = act("quarantine.accept");
+    assert_eq!(accepted["thing"], json!(device_id));
+    assert_eq!(accepted["count"], 2);
+}
+
+#[tokio::test]
+async fn a_page_behind_a_number_beyond_all_is_refused_and_is_no_fault_of_the_server() {
+    let site = Site::start().await;
+    for before in [
+        "9223372036854775808",
+        "18446744073709551615",
+        "9007199254740992",
+    ] {
+        for path in ["/v1/alarms", "/v1/reconciliations"] {
+            let path = format!("{path}?before={before}");
+            let answer = site.admin("GET", &path).send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{path}");
+        }
+    }
+    let stated = json!({"count": u64::MAX, "sha256": "ab".repeat(32)});
+    let path = "/v1/reconciliations/2026-10-01/digest";
+    let answer = site.admin("POST", path).json(&stated).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
 }
