@@ -216,9 +216,12 @@ impl KeyManifest {
         }
     }
 
-    /// Whether this manifest is to be used in place of the held one, or is the same.
-    pub fn supersedes(&self, held: &Self) -> bool {
-        matches!(self.compared_to(held), Offer::Newer | Offer::Same)
+    /// The offered manifest if it is newer than this one, else this one.
+    pub fn or_newer(self, offered: Option<Self>) -> Self {
+        match offered {
+            Some(offered) if offered.compared_to(&self) == Offer::Newer => offered,
+            _ => self,
+        }
     }
 
     /// Each venue with its number and keys, the own one first.

@@ -431,8 +431,5 @@ fn newest_key_manifest(identity: &Identity, log: &SyncLog) -> Result<KeyManifest
     let kept = kept
         .and_then(|text| serde_json::from_str::<Signed>(&text).ok())
         .and_then(|signed| KeyManifest::open(&signed, &root).ok());
-    Ok(match kept {
-        Some(kept) if kept.compared_to(&enrolled) == Offer::Newer => kept,
-        _ => enrolled,
-    })
+    Ok(enrolled.or_newer(kept))
 }

@@ -94,11 +94,7 @@ impl Device {
             .ok()
             .and_then(|root| KeyManifest::open(&notice.key_manifest, &root).ok());
         let held = self.outgoing().key_manifest.clone();
-        let newest = match offered {
-            Some(offered) if offered.supersedes(&held) => offered,
-            _ => held,
-        };
-        let keys = KeyRing::new(&newest);
+        let keys = KeyRing::new(&held.or_newer(offered));
         let key = &keys.list_key(notice.statement.kid)?.key;
         let payload = notice.statement.verify(&Domain::REVOCATION, key).ok()?;
         let revocation: Revocation = serde_json::from_slice(&payload).ok()?;

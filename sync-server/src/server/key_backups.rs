@@ -1,8 +1,11 @@
 //! What goes into a copy of the keys, what comes back from one, and what a database that was put
 //! back must hold before the server starts on it.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use data_encoding::BASE64;
-use stile_core::ids::Kid;
+use stile_core::ids::{Kid, VenueNumber};
 use stile_core::key_manifest::{KeyManifest, KeyRole};
 
 use super::Server;
@@ -57,14 +60,14 @@ impl Server {
     /// from the copy as well.
     pub async fn put_secrets_back(&self, backup: &KeyBackup) -> Result<PutBack, ServerError> {
         let venues = self.store.venues().await?;
-        let mut done = PutBack::default();
+        let (mut held, mut done) = (Held::default(), PutBack::default());
         for secret in &backup.secrets {
             let name = &secret.name;
             let Some(venue) = venues.iter().find(|v| v.venue_id.as_str() == name.venue) else {
                 done.homeless.push(name.clone());
                 continue;
             };
-            if !self.lacks(venue, name).await? {
+            if !held.of(self, venue).await?.lacks(name) {
                 done.there += 1;
                 continue;
             }
@@ -98,36 +101,52 @@ impl Server {
         names: &[SecretName],
     ) -> Result<Vec<SecretName>, StoreError> {
         let venues = self.store.venues().await?;
-        let mut lost = Vec::new();
+        let (mut held, mut lost) = (Held::default(), Vec::new());
         for name in names {
             let Some(venue) = venues.iter().find(|v| v.venue_id.as_str() == name.venue) else {
                 continue;
             };
-            if self.lacks(venue, name).await? {
+            if held.of(self, venue).await?.lacks(name) {
                 lost.push(name.clone());
             }
         }
         Ok(lost)
     }
+}
 
-    async fn lacks(&self, venue: &Venue, name: &SecretName) -> Result<bool, StoreError> {
+/// What venues have of keys, read once each.
+#[derive(Default)]
+struct Held(HashMap<VenueNumber, KeysOfVenue>);
+
+/// What a venue has of keys, and had.
+struct KeysOfVenue {
+    secrets: Vec<SealedSecret>,
+    manifests: Vec<StoredKeyManifest>,
+}
+
+impl Held {
+    async fn of(&mut self, server: &Server, venue: &Venue) -> Result<&KeysOfVenue, StoreError> {
+        Ok(match self.0.entry(venue.number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(KeysOfVenue {
+                secrets: server.store.secrets(venue.number).await?,
+                manifests: server.store.key_manifests(venue.number).await?,
+            }),
+        })
+    }
+}
+
+impl KeysOfVenue {
+    /// Whether a secret is newer than all that the venue has and had. A key that this database
+    /// knew, and has no more, was destroyed with intent.
+    fn lacks(&self, name: &SecretName) -> bool {
         let Some(kind) = SecretKind::of_name(&name.kind) else {
-            return Ok(false);
+            return false;
         };
-        let secrets = self.store.secrets(venue.number).await?;
-        let newest = secrets
-            .iter()
-            .filter(|s| s.kind == kind)
-            .map(|s| s.kid)
-            .max();
-        if newest.is_some_and(|newest| newest >= Kid(name.kid)) {
-            return Ok(false);
-        }
-        // A key that this database knew, and has no more, was destroyed with intent.
-        let manifests = self.store.key_manifests(venue.number).await?;
-        Ok(!manifests
-            .iter()
-            .any(|kept| names(kept, kind, Kid(name.kid))))
+        let mut of_kind = self.secrets.iter().filter(|secret| secret.kind == kind);
+        let kid = Kid(name.kid);
+        !of_kind.any(|secret| secret.kid >= kid)
+            && !self.manifests.iter().any(|kept| names(kept, kind, kid))
     }
 }
 

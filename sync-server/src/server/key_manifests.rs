@@ -56,9 +56,7 @@ impl Server {
         let mut contents = match kept {
             None => Contents::default(),
             Some(kept) => {
-                let root = keys.root(&self.vault)?.verifying_key();
-                let opened = KeyManifest::open(&kept.signed, &root);
-                let manifest = opened.map_err(ServerError::internal)?;
+                let manifest = self.opened(keys, &kept.signed)?;
                 Contents {
                     keys: manifest.keys,
                     sisters: manifest.sister_venues,
@@ -83,6 +81,26 @@ impl Server {
             });
         }
         Ok(contents)
+    }
+
+    /// What a manifest says that this server signed.
+    pub(super) fn opened(
+        &self,
+        keys: &VenueKeys,
+        signed: &Signed,
+    ) -> Result<KeyManifest, ServerError> {
+        let root = keys.root(&self.vault)?.verifying_key();
+        KeyManifest::open(signed, &root).map_err(ServerError::internal)
+    }
+
+    /// What every manifest said that the venue ever had, the oldest first.
+    pub(super) async fn manifests_ever(
+        &self,
+        keys: &VenueKeys,
+    ) -> Result<Vec<KeyManifest>, ServerError> {
+        let kept = self.store.key_manifests(keys.number).await?;
+        let opened = kept.iter().map(|kept| self.opened(keys, &kept.signed));
+        opened.collect()
     }
 
     /// Signs the manifest that follows the kept one. Not kept yet.

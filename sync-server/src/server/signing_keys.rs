@@ -18,7 +18,7 @@ use super::Server;
 use super::key_manifests::{Contents, OFFERS, refused, too_many};
 use crate::error::ServerError;
 use crate::random::random_bytes;
-use crate::store::{KeyChange, SealedSecret, SecretKind, StoredKeyManifest};
+use crate::store::{KeyChange, SealedSecret, SecretKind};
 use crate::venue_keys::{Secret, VenueKeys, context};
 
 const HOUR_S: i64 = 3_600;
@@ -47,8 +47,8 @@ const KIDS_SKIPPED: u8 = 8;
 struct Before {
     /// As the newest manifest names them.
     keys: Vec<ManifestKey>,
-    /// Every manifest that there ever was.
-    manifests: Vec<StoredKeyManifest>,
+    /// What every manifest said that there ever was.
+    manifests: Vec<KeyManifest>,
     /// The private halves, sealed, among other secrets.
     secrets: Vec<SealedSecret>,
 }
@@ -175,22 +175,15 @@ impl Server {
         copied: &Signed,
     ) -> Result<(), ServerError> {
         let change = |keys: &VenueKeys, before: &Before, contents: &mut Contents| {
-            let root = keys.root(&self.vault)?.verifying_key();
-            let open = |signed| KeyManifest::open(signed, &root);
-            let mut told = BTreeSet::new();
-            for kept in &before.manifests {
-                let kept = open(&kept.signed).map_err(ServerError::internal)?;
-                told.extend(kept.keys.into_iter().map(|key| (key.role, key.kid)));
-            }
-            let copied = open(copied).map_err(|_| {
+            let copied = self.opened(keys, copied).map_err(|_| {
                 ServerError::Conflict(format!("the copy is of another venue than {venue} here"))
             })?;
             for copied in copied.keys {
-                let name = (copied.role.clone(), copied.kid);
-                let mut here = contents.keys.iter_mut();
-                match here.find(|key| (&key.role, key.kid) == (&copied.role, copied.kid)) {
+                let is_it = |key: &ManifestKey| key.role == copied.role && key.kid == copied.kid;
+                let mut told = before.manifests.iter().flat_map(|manifest| &manifest.keys);
+                match contents.keys.iter_mut().find(|key| is_it(key)) {
                     None => contents.keys.push(copied),
-                    Some(here) if told.contains(&name) => {
+                    Some(here) if told.any(is_it) => {
                         here.revoked |= copied.revoked;
                         let ends = [here.valid_until, copied.valid_until];
                         here.valid_until = ends.into_iter().flatten().min();
@@ -231,7 +224,7 @@ impl Server {
             let mut contents = self.contents(&keys, kept.as_ref())?;
             let before = Before {
                 keys: contents.keys.clone(),
-                manifests: self.store.key_manifests(keys.number).await?,
+                manifests: self.manifests_ever(&keys).await?,
                 secrets: self.store.secrets(keys.number).await?,
             };
             let (secrets, outcome) = change(&keys, &before, &mut contents)?;
@@ -258,7 +251,7 @@ impl Server {
         role: SigningRole,
         from: EpochSeconds,
     ) -> Result<SealedSecret, ServerError> {
-        let kid = self.next_kid(keys, before, role)?;
+        let kid = self.next_kid(before, role)?;
         let seed: Secret = Secret::new(random_bytes(&*self.random));
         let public_key = match role {
             SigningRole::List => *ListSigningKey::from_seed(&seed).verifying_key().as_bytes(),
@@ -285,21 +278,14 @@ impl Server {
 
     /// A kid that the venue never had in this role: above all that any of its manifests named. The
     /// first after the data was put back leaves some out, since those made meanwhile are forgotten.
-    fn next_kid(
-        &self,
-        keys: &VenueKeys,
-        known: &Before,
-        role: SigningRole,
-    ) -> Result<Kid, ServerError> {
-        let root = keys.root(&self.vault)?.verifying_key();
+    fn next_kid(&self, known: &Before, role: SigningRole) -> Result<Kid, ServerError> {
         let named = |keys: &[ManifestKey]| -> Vec<Kid> {
             let keys = keys.iter().filter(|key| is_of(key, role));
             keys.map(|key| key.kid).collect()
         };
         let mut kids = BTreeSet::from_iter(named(&known.keys));
         let (mut here, mut before) = (BTreeSet::new(), BTreeSet::new());
-        for StoredKeyManifest { signed, .. } in &known.manifests {
-            let manifest = KeyManifest::open(signed, &root).map_err(ServerError::internal)?;
+        for manifest in &known.manifests {
             match manifest.generation == self.generation {
                 true => here.extend(named(&manifest.keys)),
                 false => before.extend(named(&manifest.keys)),

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use stile_core::ids::{Kid, VenueId, VenueNumber};
-use stile_core::key_manifest::{Algorithm, KeyManifest, KeyRole, ManifestKey, SisterVenue};
+use stile_core::key_manifest::{Algorithm, KeyRole, ManifestKey, SisterVenue};
 use stile_core::keys::CodeVerifyingKey;
 use stile_core::time::EpochSeconds;
 
@@ -32,8 +32,7 @@ impl Server {
     pub async fn venue_codes(&self, venue: &VenueId) -> Result<VenueCodes, ServerError> {
         let keys = self.keys(venue).await?;
         let signed = self.key_manifest(&keys).await?;
-        let root = keys.root(&self.vault)?.verifying_key();
-        let manifest = KeyManifest::open(&signed, &root).map_err(ServerError::internal)?;
+        let manifest = self.opened(&keys, &signed)?;
         let is_code = |key: &ManifestKey| key.role == KeyRole::Code;
         Ok(VenueCodes {
             venue: SisterVenue {
