@@ -206,7 +206,7 @@ impl Filing<'_> {
             Ticket::Known(admission, facts) => Some((admission, facts)),
         };
         let place = self.acceptance.next();
-        quarantine::leave(connection, venue, record, place)?;
+        quarantine::leave(connection, venue, record.id, &record.hash, place)?;
         self.accept_at(record, moves, place, received_at)?;
         Ok(Some(Judged::Accepted))
     }
@@ -358,9 +358,9 @@ impl Filing<'_> {
                 Some(place) => Ok(Filed::Replayed(place)),
                 None => {
                     let (connection, venue) = (self.connection, self.venue);
-                    let cause = quarantine::cause(connection, venue, record.id, &record.hash)?;
+                    let waiting = quarantine::waiting(connection, venue, record.id, &record.hash)?;
                     Ok(Filed::Quarantined(
-                        cause.unwrap_or(QuarantineCause::UnknownTicket),
+                        waiting.map_or(QuarantineCause::UnknownTicket, |(cause, _)| cause),
                     ))
                 }
             },

@@ -45,21 +45,9 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Why a record was set aside.
-pub(super) fn cause(
-    connection: &Connection,
-    venue: VenueNumber,
-    id: RecordId,
-    hash: &[u8; 32],
-) -> Result<Option<QuarantineCause>> {
-    let cause = connection
-        .prepare_cached("SELECT cause FROM quarantine WHERE venue = ?1 AND id = ?2 AND hash = ?3")?
-        .query_row(params![venue.0, id.0, hash], |row| word(row, 0));
-    Ok(cause.optional()?)
-}
-
 struct Waiting {
     id: RecordId,
+    hash: [u8; 32],
     received_at: EpochMillis,
     bytes: Vec<u8>,
 }
@@ -109,7 +97,7 @@ fn waiting_for(
     number: TicketNumber,
 ) -> Result<Vec<Waiting>> {
     let mut statement = connection.prepare_cached(
-        "SELECT id, received_at, record FROM quarantine INDEXED BY quarantine_by_ticket
+        "SELECT id, hash, received_at, record FROM quarantine INDEXED BY quarantine_by_ticket
          WHERE venue = ?1 AND number = ?2 AND cause = 'unknown_ticket' AND dismissed_at IS NULL
          ORDER BY received_at, id",
     )?;
@@ -117,8 +105,9 @@ fn waiting_for(
         .query_map(params![venue.0, number.as_i64()], |row| {
             Ok(Waiting {
                 id: RecordId(row.get(0)?),
-                received_at: millis(row, 1)?,
-                bytes: row.get(2)?,
+                hash: row.get(1)?,
+                received_at: millis(row, 2)?,
+                bytes: row.get(3)?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?;
@@ -163,14 +152,7 @@ fn accept(
         takes_back: head.takes_back().is_some(),
         bytes: &record.bytes,
     })?;
-    connection
-        .prepare_cached("UPDATE record_ids SET place = ?3 WHERE venue = ?1 AND id = ?2")?
-        .execute(params![venue.0, record.id.0, place])?;
-    connection
-        .prepare_cached(
-            "DELETE FROM quarantine WHERE venue = ?1 AND id = ?2 AND cause = 'unknown_ticket'",
-        )?
-        .execute(params![venue.0, record.id.0])?;
+    leave(connection, venue, record.id, &record.hash, place)?;
     if let Some(admission) = &admission {
         movements.add(admission, place)?;
         feed.add(place, &admission.day)?;
@@ -245,15 +227,16 @@ pub(super) fn wait_for_ticket(
 pub(super) fn leave(
     connection: &Connection,
     venue: VenueNumber,
-    record: &FilingRecord,
+    id: RecordId,
+    hash: &[u8; 32],
     place: i64,
 ) -> Result<()> {
     connection
         .prepare_cached("UPDATE record_ids SET place = ?3 WHERE venue = ?1 AND id = ?2")?
-        .execute(params![venue.0, record.id.0, place])?;
+        .execute(params![venue.0, id.0, place])?;
     connection
         .prepare_cached("DELETE FROM quarantine WHERE venue = ?1 AND id = ?2 AND hash = ?3")?
-        .execute(params![venue.0, record.id.0, record.hash])?;
+        .execute(params![venue.0, id.0, hash])?;
     Ok(())
 }
 
