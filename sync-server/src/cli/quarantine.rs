@@ -58,18 +58,14 @@ async fn list(
     };
     let mut out = BufWriter::new(io::stdout().lock());
     for venue in &venues {
-        for one in server
-            .quarantine(venue, device.clone(), MAX_PRINTED)
-            .await?
-        {
-            // Of what is no JSON any more, that it is there can be said and no more.
-            let record = serde_json::from_slice(&one.bytes).unwrap_or(RawValue::NULL);
+        let waiting = server.quarantine(venue, device.clone(), MAX_PRINTED);
+        for one in waiting.await?.records {
             let line = Line {
                 venue,
                 received_at: one.received_at,
                 device_id: &one.device_id,
                 cause: one.cause,
-                record,
+                record: &one.record,
             };
             serde_json::to_writer(&mut out, &line)
                 .map_err(io::Error::from)

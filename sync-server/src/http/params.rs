@@ -53,7 +53,7 @@ pub fn wrong(name: &str, what: &str) -> Refusal {
 }
 
 /// The largest number that JSON's readers all read as it is.
-pub const MAX_NUMBER: u64 = (1 << 53) - 1;
+const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// Checks the id behind which a page begins.
 pub fn check_before(before: Option<u64>) -> Result<(), Refusal> {

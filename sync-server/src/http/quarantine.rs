@@ -2,9 +2,8 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use stile_core::ids::DeviceId;
-use stile_core::protocol::{Quarantine, QuarantineChoice, QuarantineJudged, QuarantinedRecord};
+use stile_core::protocol::{Quarantine, QuarantineChoice, QuarantineJudged};
 use utoipa::IntoParams;
 
 use super::App;
@@ -13,7 +12,6 @@ use super::auth::Caller;
 use super::body::JsonBody;
 use super::params::{QueryParams, wrong};
 use super::refusal::Refusal;
-use crate::store::Quarantined;
 
 /// Records that one answer has at most.
 const MAX_LISTED: u32 = 1_000;
@@ -46,14 +44,8 @@ pub async fn list(
         return Err(wrong("limit", &format!("1 to {MAX_LISTED}")));
     }
     let server = app.server();
-    let found = server.quarantine(&caller.venue, which.device_id, limit + 1);
-    let mut found = found.await?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    Ok(Json(Quarantine {
-        records: found.into_iter().map(shown).collect(),
-        more,
-    }))
+    let found = server.quarantine(&caller.venue, which.device_id, limit);
+    Ok(Json(found.await?))
 }
 
 /// Takes records into the log, where they count from now on.
@@ -87,16 +79,4 @@ pub async fn dismiss(
 ) -> Result<Json<QuarantineJudged>, Refusal> {
     let judged = app.server().dismiss_quarantined(&caller.venue, choice);
     Ok(Json(judged.await?))
-}
-
-fn shown(one: Quarantined) -> QuarantinedRecord {
-    // Of what is no JSON any more, that it is there can be said and no more.
-    let record = serde_json::from_slice::<&RawValue>(&one.bytes).unwrap_or(RawValue::NULL);
-    QuarantinedRecord {
-        id: one.id,
-        device_id: one.device_id,
-        cause: one.cause,
-        received_at: one.received_at,
-        record: record.to_owned(),
-    }
 }

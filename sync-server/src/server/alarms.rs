@@ -9,8 +9,8 @@ use stile_core::ids::VenueId;
 use stile_core::protocol::Alarms;
 use stile_core::time::{EpochMillis, ServiceDay};
 
-use super::Server;
 use super::venues::zone;
+use super::{Server, at_most};
 use crate::alarms::{SILENCE_DAYS, date, day_of, due_dates, open_ms_between};
 use crate::error::ServerError;
 use crate::store::{Alarm, AlarmChange, AlarmDetail, AlarmKind, AlarmQuery, DayOutlook, Venue};
@@ -32,7 +32,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// The things of the open alarms of a kind.
-    pub fn open_of(&self, kind: AlarmKind) -> Vec<String> {
+    fn open_of(&self, kind: AlarmKind) -> Vec<String> {
         let of_kind = self.open.iter().filter(|alarm| alarm.kind == kind);
         of_kind.map(|alarm| alarm.thing.clone()).collect()
     }
@@ -41,6 +41,15 @@ impl Findings {
     pub fn is_open(&self, kind: AlarmKind, thing: &str) -> bool {
         let mut open = self.open.iter();
         open.any(|alarm| alarm.kind == kind && alarm.thing == thing)
+    }
+
+    /// Nothing is wrong any more with all things of a kind but these.
+    pub fn are_over_but(&mut self, kind: AlarmKind, stays: impl Fn(&str) -> bool) {
+        for thing in self.open_of(kind) {
+            if !stays(&thing) {
+                self.is_over(kind, &thing);
+            }
+        }
     }
 
     /// Something is wrong.
@@ -153,11 +162,7 @@ impl Server {
                 missing.insert(day.to_string());
             }
         }
-        for thing in findings.open_of(kind) {
-            if !missing.contains(&thing) {
-                findings.is_over(kind, &thing);
-            }
-        }
+        findings.are_over_but(kind, |thing| missing.contains(thing));
         Ok(())
     }
 
@@ -229,9 +234,8 @@ impl Server {
             limit: limit + 1,
             ..query
         };
-        let mut alarms = self.store.alarms(number, one_more).await?;
-        let more = alarms.len() > limit as usize;
-        alarms.truncate(limit as usize);
+        let alarms = self.store.alarms(number, one_more).await?;
+        let (alarms, more) = at_most(limit as usize, alarms);
         Ok(Alarms { alarms, more })
     }
 }

@@ -45,11 +45,7 @@ impl Server {
         }
         // Of sessions that are over, cancelled, or say no capacity any more.
         for (kind, _) in CAPACITY_ALARMS {
-            for thing in findings.open_of(kind) {
-                if !known.contains(&thing) {
-                    findings.is_over(kind, &thing);
-                }
-            }
+            findings.are_over_but(kind, |thing| known.contains(thing));
         }
         self.settle(venue, findings, now).await
     }

@@ -90,6 +90,13 @@ impl std::fmt::Debug for ShownOnce {
     }
 }
 
+/// The first of what was found, and whether there was more: one more was asked for.
+fn at_most<T>(limit: usize, mut found: Vec<T>) -> (Vec<T>, bool) {
+    let more = found.len() > limit;
+    found.truncate(limit);
+    (found, more)
+}
+
 /// A device that has shown its bearer.
 #[derive(Debug, Clone)]
 pub struct Device {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::value::RawValue;
 use stile_core::ids::{DeviceId, RecordId, VenueId};
 use stile_core::protocol::{
-    DeviceStanding, Judged, JudgedRecord, MAX_JUDGED, QuarantineChoice, QuarantineJudged,
+    DeviceStanding, Judged, JudgedRecord, MAX_JUDGED, Quarantine, QuarantineChoice,
+    QuarantineJudged, QuarantinedRecord,
 };
 
-use super::Server;
+use super::{Server, at_most};
 use crate::acting;
 use crate::admissions::{Sender, read};
 use crate::error::ServerError;
@@ -21,10 +23,18 @@ impl Server {
         venue: &VenueId,
         device: Option<DeviceId>,
         limit: u32,
-    ) -> Result<Vec<Quarantined>, ServerError> {
+    ) -> Result<Quarantine, ServerError> {
         let number = self.keys(venue).await?.number;
-        let query = QuarantineQuery::Waiting { device, limit };
-        Ok(self.store.quarantine(number, query).await?)
+        let query = QuarantineQuery::Waiting {
+            device,
+            limit: limit.saturating_add(1),
+        };
+        let found = self.store.quarantine(number, query).await?;
+        let (found, more) = at_most(limit as usize, found);
+        Ok(Quarantine {
+            records: found.into_iter().map(shown).collect(),
+            more,
+        })
     }
 
     /// Takes records out of quarantine into the log, where they count from now on.
@@ -123,10 +133,21 @@ impl Server {
             let device = self.store.device_of_id(number, device).await?;
             device.ok_or(ServerError::NotFound("device"))?;
         }
-        let mut found = self.store.quarantine(number, query).await?;
-        let more = found.len() > MAX_JUDGED;
-        found.truncate(MAX_JUDGED);
-        Ok((found, more))
+        let found = self.store.quarantine(number, query).await?;
+        Ok(at_most(MAX_JUDGED, found))
+    }
+}
+
+/// A record as a person sees it.
+fn shown(one: Quarantined) -> QuarantinedRecord {
+    // Of what is no JSON any more, that it is there can be said and no more.
+    let record = serde_json::from_slice::<&RawValue>(&one.bytes).unwrap_or(RawValue::NULL);
+    QuarantinedRecord {
+        id: one.id,
+        device_id: one.device_id,
+        cause: one.cause,
+        received_at: one.received_at,
+        record: record.to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use stile_core::protocol::Reconciliations;
 use stile_core::time::{EpochMillis, ServiceDay};
 
 use super::alarms::{Findings, WHOLE_VENUE};
-use super::{Server, SetChanges, TicketSet};
+use super::{Server, SetChanges, TicketSet, at_most};
 use crate::alarms::{date, day_of, due_dates};
 use crate::error::ServerError;
 use crate::store::{
@@ -131,9 +131,8 @@ impl Server {
             limit: limit + 1,
             ..query
         };
-        let mut reconciliations = self.store.reconciliations(number, one_more).await?;
-        let more = reconciliations.len() > limit as usize;
-        reconciliations.truncate(limit as usize);
+        let reconciliations = self.store.reconciliations(number, one_more).await?;
+        let (reconciliations, more) = at_most(limit as usize, reconciliations);
         Ok(Reconciliations {
             reconciliations,
             more,
@@ -164,11 +163,8 @@ impl Server {
                 look.await?;
             }
         }
-        for thing in findings.open_of(kind) {
-            if thing.parse::<Date>().is_ok_and(|date| date < today) {
-                findings.is_over(kind, &thing);
-            }
-        }
+        let is_past = |thing: &str| thing.parse::<Date>().is_ok_and(|date| date < today);
+        findings.are_over_but(kind, |thing| !is_past(thing));
         Ok(())
     }
 
