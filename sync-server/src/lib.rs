@@ -10,6 +10,7 @@ pub mod config;
 mod cursor;
 mod error;
 mod finality;
+mod hex;
 pub mod http;
 pub mod import;
 pub mod key_backup;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use data_encoding::HEXLOWER_PERMISSIVE;
 use serde::{Deserialize, Serialize};
 use stile_core::ids::VenueId;
 use stile_core::protocol::{Code, FileRefused, TooManyVanish};
@@ -18,6 +17,7 @@ use super::refusal::Refusal;
 use super::ticket_files::{Put, ReadFile, Take, TicketFile, column_names};
 use crate::ServerError;
 use crate::acting;
+use crate::hex;
 use crate::import::{Chunk, ImportReport, LineFault};
 use crate::server::{PutCounts, Server, SetChanges, StatedFile, TicketSet, Vanish};
 
@@ -313,10 +313,7 @@ pub(super) fn stated_file(read: &ReadFile) -> StatedFile {
 }
 
 pub(super) fn sha256(text: &str) -> Result<[u8; 32], Refusal> {
-    let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok();
-    bytes
-        .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| wrong("sha256", "expected 64 hexadecimal digits"))
+    hex::bytes_32(text).ok_or_else(|| wrong("sha256", "expected 64 hexadecimal digits"))
 }
 
 fn too_many_vanish(vanish: &Vanish) -> Refusal {

@@ -2,7 +2,7 @@
 //! that was put back from a backup, and known by their certificates alone.
 
 use stile_core::ids::{DeviceId, GateId, Kid, VenueId, VenueNumber};
-use stile_core::key_manifest::{KeyManifest, KeyRole, ManifestKey};
+use stile_core::key_manifest::{KeyRole, ManifestKey};
 use stile_core::keys::{DeviceVerifyingKey, ListVerifyingKey};
 use stile_core::protocol::{
     Certificate, DeviceStanding, Readmission, ReturnAnswer, ReturnClaim, ReturnRequest, Revocation,
@@ -15,6 +15,7 @@ use super::enrolments::GATES;
 use super::venues::check_text;
 use super::{Device, Server};
 use crate::error::ServerError;
+use crate::hex;
 use crate::store;
 use crate::venue_keys::VenueKeys;
 
@@ -139,10 +140,8 @@ impl Server {
         if claim.gates.len() > GATES {
             return Err(ServerError::invalid("gates", format!("{GATES} at most")));
         }
-        let mut bearer_hash = [0; 32];
-        if hex_into(&claim.bearer_sha256, &mut bearer_hash).is_none() {
-            return Err(ServerError::invalid("bearer_sha256", "64 hex digits"));
-        }
+        let bearer_hash = hex::bytes_32(&claim.bearer_sha256)
+            .ok_or_else(|| ServerError::invalid("bearer_sha256", "64 hex digits"))?;
         let now = self.now();
         let returned = store::Device {
             device_id: claim.device_id,
@@ -203,10 +202,8 @@ impl Server {
     ) -> Result<Option<ListVerifyingKey>, ServerError> {
         // Signs one if there was none yet.
         self.key_manifest(keys).await?;
-        let root = keys.root(&self.vault)?.verifying_key();
         let mut found = None;
-        for kept in self.store.key_manifests(keys.number).await? {
-            let manifest = KeyManifest::open(&kept.signed, &root).map_err(ServerError::internal)?;
+        for manifest in self.manifests_ever(keys).await? {
             let is_meant = |key: &&ManifestKey| key.role == KeyRole::List && key.kid == kid;
             match manifest.keys.iter().find(is_meant) {
                 Some(stolen) if stolen.revoked => return Ok(None),
@@ -218,12 +215,4 @@ impl Server {
             .map(|key| ListVerifyingKey::from_base64(&key).map_err(ServerError::internal))
             .transpose()
     }
-}
-
-fn hex_into(text: &str, bytes: &mut [u8; 32]) -> Option<()> {
-    let decoded = data_encoding::HEXLOWER_PERMISSIVE
-        .decode(text.as_bytes())
-        .ok()?;
-    *bytes = decoded.try_into().ok()?;
-    Some(())
 }
