@@ -1,6 +1,8 @@
 //! The server will not serve the device: only a signed word takes its keys and lists away, and none
 //! takes a record.
 
+use std::path::PathBuf;
+
 use stile_core::device::{Device, Refused};
 use stile_core::ids::Kid;
 use stile_core::key_manifest::KeyRole;
@@ -49,6 +51,17 @@ fn signed(gate: &AtGate, payload: &[u8], key: &ListSigningKey) -> RevocationNoti
     }
 }
 
+/// The files of lists in the device's folder.
+fn list_files(gate: &AtGate) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(gate.folder.path()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_list = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with("whitelist-")
+    };
+    paths.filter(is_list).collect()
+}
+
 /// Whether keys, lists and records are all as they were.
 fn is_untouched(gate: &AtGate, device: &Device, records: usize) {
     assert_eq!(device.revoked_at(), None);
@@ -62,12 +75,7 @@ fn situation_15_a_revoked_device_loses_keys_and_lists_and_keeps_what_is_unsent()
     let gate = at_gate();
     let device = gate.ready();
     assert!(device.scan(&gate.g2(0)).opens);
-    let lists = || {
-        let names = std::fs::read_dir(gate.folder.path()).unwrap();
-        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with("whitelist-")).count()
-    };
-    assert!(lists() > 0);
+    assert!(!list_files(&gate).is_empty());
     let revoked = |is_new| Refused::Revoked { at: AT, is_new };
     assert_eq!(
         device.refused(&body(&notice(&gate))).unwrap(),
@@ -81,7 +89,11 @@ fn situation_15_a_revoked_device_loses_keys_and_lists_and_keeps_what_is_unsent()
         assert_eq!(device.revoked_at(), Some(AT));
         assert_eq!(device.live_status().revoked_at, Some(AT));
         assert_eq!(device.live_status().lists, []);
-        assert_eq!(lists(), 0, "nothing of them is left on disk");
+        assert_eq!(
+            list_files(&gate).len(),
+            0,
+            "nothing of them is left on disk"
+        );
         assert_eq!(exported(device).len(), records);
         assert!(device.next_upload().unwrap().is_some(), "they still go up");
         let refused = device.scan(&gate.g2(1));
@@ -108,33 +120,19 @@ fn situation_15_a_revoked_device_loses_keys_and_lists_and_keeps_what_is_unsent()
 fn a_crash_between_the_word_and_the_lists_is_made_good_at_the_next_start() {
     let gate = at_gate();
     let device = gate.ready();
-    let kept = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(gate.folder.path()).unwrap() {
-        let path = entry.unwrap().path();
-        if path
-            .file_name()
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .starts_with("whitelist-")
-        {
-            std::fs::copy(&path, kept.path().join(path.file_name().unwrap())).unwrap();
-        }
-    }
+    let kept: Vec<_> = list_files(&gate)
+        .into_iter()
+        .map(|path| (std::fs::read(&path).unwrap(), path))
+        .collect();
+    assert!(!kept.is_empty());
     device.refused(&body(&notice(&gate))).unwrap();
     drop(device);
-    for entry in std::fs::read_dir(kept.path()).unwrap() {
-        let path = entry.unwrap().path();
-        std::fs::copy(&path, gate.folder.path().join(path.file_name().unwrap())).unwrap();
+    for (bytes, path) in kept {
+        std::fs::write(path, bytes).unwrap();
     }
     let device = gate.open();
     assert_eq!(device.live_status().lists, []);
-    let names = std::fs::read_dir(gate.folder.path()).unwrap();
-    let left = names.filter(|entry| {
-        let name = entry.as_ref().unwrap().file_name();
-        name.to_str().unwrap().starts_with("whitelist-")
-    });
-    assert_eq!(left.count(), 0);
+    assert_eq!(list_files(&gate).len(), 0);
 }
 
 #[test]

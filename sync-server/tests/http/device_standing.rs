@@ -23,12 +23,10 @@ async fn send(site: &Site, device: &Gatekeeper, records: &[Value]) -> Value {
 }
 
 fn results(answer: &Value) -> Vec<(&str, &str)> {
+    fn word(value: &Value) -> &str {
+        value.as_str().unwrap_or_default()
+    }
     let results = answer["results"].as_array().unwrap().iter();
-    let word = |value: &Value| {
-        value
-            .as_str()
-            .map_or("", |word| Box::leak(word.to_owned().into()))
-    };
     results
         .map(|one| (word(&one["result"]), word(&one["why"])))
         .collect()

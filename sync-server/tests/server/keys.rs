@@ -8,6 +8,8 @@ use stile_core::protocol::{SigningKeyState, SigningRole};
 use stile_sync_server::key_backup::LastKeyBackup;
 use stile_sync_server::server::{MasterKeySource, OpenError, Server};
 
+use tempfile::TempDir;
+
 use super::bed::{Bed, TestClock};
 
 fn master_key(folder: &Path) -> MasterKeySource {
@@ -16,6 +18,16 @@ fn master_key(folder: &Path) -> MasterKeySource {
 
 async fn open(folder: &Path, clock: &Arc<TestClock>) -> Result<Server, OpenError> {
     Server::open(folder, master_key(folder), clock.clone()).await
+}
+
+/// A venue with a device, and a copy of its data.
+async fn copied() -> (Bed, TempDir) {
+    let around = tempfile::tempdir().unwrap();
+    let folder = around.path().join("data");
+    let bed = Bed::in_folder(&folder).await;
+    bed.enrol(1).await;
+    Server::back_up(&folder, &around.path().join("copy")).unwrap();
+    (bed, around)
 }
 
 /// Closes the server and puts a copy in place of its database.
@@ -30,11 +42,8 @@ async fn put_back(bed: Bed, folder: &Path, copy: &Path) -> Arc<TestClock> {
 
 #[tokio::test]
 async fn kids_that_may_have_been_given_since_the_copy_are_left_out() {
-    let around = tempfile::tempdir().unwrap();
+    let (bed, around) = copied().await;
     let (folder, copy) = (around.path().join("data"), around.path().join("copy"));
-    let bed = Bed::in_folder(&folder).await;
-    bed.enrol(1).await;
-    Server::back_up(&folder, &copy).unwrap();
     let venue = bed.venue.clone();
     let lost = bed.server.rotate_key(&venue, SigningRole::List).await;
     assert_eq!(lost.unwrap().kid.0, 2);
@@ -49,11 +58,8 @@ async fn kids_that_may_have_been_given_since_the_copy_are_left_out() {
 
 #[tokio::test]
 async fn a_server_without_a_key_that_its_copy_lists_does_not_start_until_it_is_back() {
-    let around = tempfile::tempdir().unwrap();
+    let (bed, around) = copied().await;
     let (folder, copy) = (around.path().join("data"), around.path().join("copy"));
-    let bed = Bed::in_folder(&folder).await;
-    bed.enrol(1).await;
-    Server::back_up(&folder, &copy).unwrap();
     let venue = bed.venue.clone();
     bed.server
         .rotate_key(&venue, SigningRole::Code)
@@ -85,11 +91,8 @@ async fn a_server_without_a_key_that_its_copy_lists_does_not_start_until_it_is_b
 
 #[tokio::test]
 async fn a_key_that_was_revoked_stays_so_over_a_copy_from_before() {
-    let around = tempfile::tempdir().unwrap();
+    let (bed, around) = copied().await;
     let (folder, copy) = (around.path().join("data"), around.path().join("copy"));
-    let bed = Bed::in_folder(&folder).await;
-    bed.enrol(1).await;
-    Server::back_up(&folder, &copy).unwrap();
     let venue = bed.venue.clone();
     let revoked = bed
         .server
