@@ -90,19 +90,8 @@ impl Museum {
         fs::create_dir_all(folder)?;
         let mut server = Server::new(&folder.join("server"));
         let (formats, shape) = ("v1,G2,G3,opaque", OPAQUE_SHAPE);
-        server.command(&[
-            "venue",
-            "add",
-            VENUE,
-            "--name",
-            "市博物馆 / City Museum",
-            "--time-zone",
-            TIME_ZONE,
-            "--formats",
-            formats,
-            "--opaque-shape",
-            shape,
-        ])?;
+        let flags = ["--formats", formats, "--opaque-shape", shape];
+        server.add_venue(VENUE, "市博物馆 / City Museum", TIME_ZONE, &flags)?;
         let key = server.command(&[
             "key", "add", "--venue", VENUE, "--scopes", SCOPES, "--name", "booking",
         ])?;

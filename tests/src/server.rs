@@ -66,6 +66,13 @@ impl Server {
         }
     }
 
+    /// Adds a venue, with more flags if need be.
+    pub fn add_venue(&self, id: &str, name: &str, zone: &str, flags: &[&str]) -> Result<()> {
+        let add = ["venue", "add", id, "--name", name, "--time-zone", zone];
+        self.command(&[&add[..], flags].concat())?;
+        Ok(())
+    }
+
     /// Starts it: at first on a free port, later on the port that it had.
     pub fn start(&mut self) -> Result<()> {
         self.start_as(Command::new(program(SERVER)?))

@@ -14,16 +14,7 @@ use tempfile::TempDir;
 fn site() -> (Server, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::new(&folder.path().join("server"));
-    let venue = [
-        "venue",
-        "add",
-        VENUE,
-        "--name",
-        "M",
-        "--time-zone",
-        TIME_ZONE,
-    ];
-    server.command(&venue).unwrap();
+    server.add_venue(VENUE, "M", TIME_ZONE, &[]).unwrap();
     server.command(&["gate", "add", "north"]).unwrap();
     server.start().unwrap();
     (server, folder)

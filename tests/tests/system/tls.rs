@@ -35,19 +35,8 @@ impl Site {
     fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut server = Server::new(&folder.path().join("server"));
-        let venue = [
-            &[
-                "venue",
-                "add",
-                VENUE,
-                "--name",
-                "M",
-                "--time-zone",
-                TIME_ZONE,
-            ][..],
-            &["--formats", "v1,opaque", "--opaque-shape", OPAQUE_SHAPE],
-        ];
-        server.command(&venue.concat()).unwrap();
+        let flags = ["--formats", "v1,opaque", "--opaque-shape", OPAQUE_SHAPE];
+        server.add_venue(VENUE, "M", TIME_ZONE, &flags).unwrap();
         let scopes = "tickets:write,codes:mint,records:read,admin";
         let key = [
             "key", "add", "--venue", VENUE, "--scopes", scopes, "--name", "test",

@@ -33,7 +33,7 @@ impl RunningServer {
         let clock = SetClock::at(folder.join("server.clock"), at)?;
         let mut server = Server::new(&folder.join("server")).by_clock(clock.path());
         let (id, zone) = (venue.id.as_str(), venue.time_zone.as_str());
-        server.command(&["venue", "add", id, "--name", "", "--time-zone", zone])?;
+        server.add_venue(id, "", zone, &[])?;
         let key = server.command(&[
             "key", "add", "--venue", id, "--scopes", SCOPES, "--name", "test",
         ])?;
