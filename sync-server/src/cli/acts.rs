@@ -7,10 +7,12 @@ use stile_sync_server::server::Server;
 
 use super::CliError;
 use super::args::{
-    Command, DeviceCommand, GateCommand, KeyCommand, KeysCommand, OperatorCommand,
-    QuarantineCommand, RetentionCommand, SisterCommand, VenueCommand, VisitorCommand,
+    Command, GateCommand, KeyCommand, KeysCommand, OperatorCommand, RetentionCommand,
+    SisterCommand, VenueCommand, VisitorCommand,
 };
 use super::commands::venue_meant;
+use super::devices::DeviceCommand;
+use super::quarantine::QuarantineCommand;
 use super::reconcile::Reconcile;
 use super::webhooks::WebhookCommand;
 use stile_core::protocol::Code;

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use stile_core::codes::{Format, OpaqueShape};
 use stile_core::ids::{
-    Checkpoint, DeviceId, EnrolmentId, GateId, Kid, OperatorId, OrderNumber, RecordId, TicketId,
-    VenueId, VenueNumber, Zone,
+    Checkpoint, GateId, Kid, OperatorId, OrderNumber, TicketId, VenueId, VenueNumber, Zone,
 };
 use stile_core::protocol::{OperatorRole, SigningRole};
 use stile_core::ticket::Direction;
@@ -17,7 +16,9 @@ use stile_sync_server::attendance::GroupBy;
 use stile_sync_server::store::{ApiKeyId, Scope};
 
 use super::alarms::AlarmsCommand;
+use super::devices::DeviceCommand;
 use super::doctor::Doctor;
+use super::quarantine::QuarantineCommand;
 use super::reconcile::Reconcile;
 use super::setup::Setup;
 use super::tls::{PairArgs, TlsCommand};
@@ -157,76 +158,6 @@ pub struct Attendance {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum DeviceCommand {
-    /// Prints the devices, one JSON object a line.
-    List {
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Prints the invitations that are not over, one JSON object a line: which devices wait to be
-    /// confirmed.
-    Waiting {
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Revokes a device for good, such as one that was lost: it gives up keys and lists when it next
-    /// asks for anything. What it admitted and has not delivered is set aside when it comes.
-    Revoke {
-        /// The device.
-        #[arg(value_name = "DEVICE")]
-        id: DeviceId,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Confirms the device that waits by an invitation, by the six digits that it shows.
-    Confirm {
-        /// The invitation, as the device shows it.
-        #[arg(value_name = "ID")]
-        id: EnrolmentId,
-        /// The six digits that stand on the device [default: asked for].
-        #[arg(value_name = "DIGITS")]
-        digits: Vec<String>,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Takes an invitation back, or refuses the device that waits by it.
-    Refuse {
-        /// The invitation.
-        #[arg(value_name = "ID")]
-        id: EnrolmentId,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Makes a device one of the venue's again that the data forgot, since it was put back from a
-    /// backup that is older than the device's enrolment.
-    Readmit {
-        /// The device.
-        #[arg(value_name = "DEVICE")]
-        id: DeviceId,
-        /// A gate that it may serve; may be given several times [default: those that it names].
-        #[arg(long = "gate", value_name = "GATE")]
-        gates: Vec<GateId>,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-    /// Says that nobody uses a device any more: no session waits for it until it reports again.
-    OutOfUse {
-        /// The device.
-        #[arg(value_name = "DEVICE")]
-        id: DeviceId,
-        /// The venue; may be left out where there is one only.
-        #[arg(long)]
-        venue: Option<VenueId>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 pub enum VisitorCommand {
     /// Erases a visitor: what tickets say of their holder goes, the tickets and counts stay.
     Erase {
@@ -276,41 +207,6 @@ pub enum RetentionCommand {
         #[arg(long)]
         days: u16,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub enum QuarantineCommand {
-    /// Prints those that wait for a person or for their ticket, one JSON object a line.
-    List {
-        /// The records of this venue alone [default: those of all venues].
-        #[arg(long)]
-        venue: Option<VenueId>,
-        /// Of this device alone.
-        #[arg(long)]
-        device: Option<DeviceId>,
-    },
-    /// Takes records into the log, where they count from now on.
-    Accept(Judge),
-    /// Keeps records out of the log. They are kept as long as others, and listed no more.
-    Dismiss(Judge),
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Judge {
-    /// The ids of the records.
-    #[arg(
-        value_name = "RECORD",
-        required_unless_present = "device",
-        conflicts_with = "device"
-    )]
-    pub records: Vec<RecordId>,
-    /// This device's: to accept, those that wait because it is revoked or was forgotten; to
-    /// dismiss, all that wait.
-    #[arg(long)]
-    pub device: Option<DeviceId>,
-    /// The venue; may be left out where there is one only.
-    #[arg(long)]
-    pub venue: Option<VenueId>,
 }
 
 #[derive(Debug, ClapArgs)]

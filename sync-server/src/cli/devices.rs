@@ -3,13 +3,84 @@
 
 use std::io::{stderr, stdin};
 
+use clap::Subcommand;
+use stile_core::ids::{DeviceId, EnrolmentId, GateId, VenueId};
 use stile_core::protocol::{EnrolmentDigits, Readmission};
 use stile_sync_server::server::Server;
 
 use super::CliError;
-use super::args::DeviceCommand;
 use super::ask::Ask;
 use super::commands::{print_line, venue_meant};
+
+#[derive(Debug, Subcommand)]
+pub enum DeviceCommand {
+    /// Prints the devices, one JSON object a line.
+    List {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Prints the invitations that are not over, one JSON object a line: which devices wait to be
+    /// confirmed.
+    Waiting {
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Revokes a device for good, such as one that was lost: it gives up keys and lists when it next
+    /// asks for anything. What it admitted and has not delivered is set aside when it comes.
+    Revoke {
+        /// The device.
+        #[arg(value_name = "DEVICE")]
+        id: DeviceId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Confirms the device that waits by an invitation, by the six digits that it shows.
+    Confirm {
+        /// The invitation, as the device shows it.
+        #[arg(value_name = "ID")]
+        id: EnrolmentId,
+        /// The six digits that stand on the device [default: asked for].
+        #[arg(value_name = "DIGITS")]
+        digits: Vec<String>,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Takes an invitation back, or refuses the device that waits by it.
+    Refuse {
+        /// The invitation.
+        #[arg(value_name = "ID")]
+        id: EnrolmentId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Makes a device one of the venue's again that the data forgot, since it was put back from a
+    /// backup that is older than the device's enrolment.
+    Readmit {
+        /// The device.
+        #[arg(value_name = "DEVICE")]
+        id: DeviceId,
+        /// A gate that it may serve; may be given several times [default: those that it names].
+        #[arg(long = "gate", value_name = "GATE")]
+        gates: Vec<GateId>,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+    /// Says that nobody uses a device any more: no session waits for it until it reports again.
+    OutOfUse {
+        /// The device.
+        #[arg(value_name = "DEVICE")]
+        id: DeviceId,
+        /// The venue; may be left out where there is one only.
+        #[arg(long)]
+        venue: Option<VenueId>,
+    },
+}
 
 /// `device …`
 pub fn device(command: DeviceCommand) -> impl AsyncFnOnce(&Server) -> Result<(), CliError> {

@@ -2,17 +2,52 @@
 
 use std::io::{self, BufWriter, Write};
 
+use clap::{Args as ClapArgs, Subcommand};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use stile_core::ids::{DeviceId, VenueId};
+use stile_core::ids::{DeviceId, RecordId, VenueId};
 use stile_core::protocol::{Judged, QuarantineCause, QuarantineChoice, QuarantineJudged};
 use stile_core::time::EpochMillis;
 use stile_sync_server::ServerError;
 use stile_sync_server::server::Server;
 
 use super::CliError;
-use super::args::{Judge, QuarantineCommand};
 use super::commands::{no_stdout, venue_meant};
+
+#[derive(Debug, Subcommand)]
+pub enum QuarantineCommand {
+    /// Prints those that wait for a person or for their ticket, one JSON object a line.
+    List {
+        /// The records of this venue alone [default: those of all venues].
+        #[arg(long)]
+        venue: Option<VenueId>,
+        /// Of this device alone.
+        #[arg(long)]
+        device: Option<DeviceId>,
+    },
+    /// Takes records into the log, where they count from now on.
+    Accept(Judge),
+    /// Keeps records out of the log. They are kept as long as others, and listed no more.
+    Dismiss(Judge),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Judge {
+    /// The ids of the records.
+    #[arg(
+        value_name = "RECORD",
+        required_unless_present = "device",
+        conflicts_with = "device"
+    )]
+    pub records: Vec<RecordId>,
+    /// This device's: to accept, those that wait because it is revoked or was forgotten; to
+    /// dismiss, all that wait.
+    #[arg(long)]
+    pub device: Option<DeviceId>,
+    /// The venue; may be left out where there is one only.
+    #[arg(long)]
+    pub venue: Option<VenueId>,
+}
 
 /// Records of a venue that are printed at most.
 const MAX_PRINTED: u32 = 10_000;
